@@ -1,0 +1,190 @@
+package io.kvrelay.api.flow;
+
+import io.kvrelay.api.runtime.SerialExecutor;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Flow;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A conflating publisher of whole states. Each subscriber first gets the current value, then the latest one whenever it was
+ * published since and the subscriber has asked for it. Publishing an equal value again is a repeat and is delivered like any
+ * other. Costs one reference per subscriber, however slow the subscriber is.
+ *
+ * <p>Thread safe; publishing never blocks and never calls a subscriber on the caller's thread.
+ *
+ * @param <T> an immutable state
+ */
+public final class StateWatch<T> implements Flow.Publisher<T> {
+  private record State<T>(T value, long version, boolean ended, @Nullable Throwable failure) {}
+
+  private final Executor executor;
+  private final List<Watcher> watchers = new CopyOnWriteArrayList<>();
+  private volatile State<T> state;
+
+  /**
+   * Creates a watch.
+   *
+   * @param executor where subscribers are called, serially per subscriber
+   * @param initial the first value
+   */
+  public StateWatch(Executor executor, T initial) {
+    this.executor = executor;
+    this.state = new State<>(initial, 1, false, null);
+  }
+
+  /**
+   * The latest value.
+   *
+   * @return the value
+   */
+  public T value() {
+    return state.value();
+  }
+
+  /**
+   * Number of open subscriptions.
+   *
+   * @return subscriptions
+   */
+  public int subscribers() {
+    return watchers.size();
+  }
+
+  /**
+   * Publishes a value. Ignored once the watch has ended.
+   *
+   * @param value the value
+   */
+  public void publish(T value) {
+    synchronized (this) {
+      State<T> current = state;
+      if (current.ended()) {
+        return;
+      }
+      state = new State<>(value, current.version() + 1, false, null);
+    }
+    watchers.forEach(Watcher::wake);
+  }
+
+  /** Completes all subscriptions, present and future, after the latest value for those who have asked for it. */
+  public void complete() {
+    end(null);
+  }
+
+  /**
+   * Fails all subscriptions, present and future.
+   *
+   * @param failure the error
+   */
+  public void fail(Throwable failure) {
+    end(failure);
+  }
+
+  private void end(@Nullable Throwable failure) {
+    synchronized (this) {
+      State<T> current = state;
+      if (current.ended()) {
+        return;
+      }
+      state = new State<>(current.value(), current.version(), true, failure);
+    }
+    watchers.forEach(Watcher::wake);
+  }
+
+  @Override
+  public void subscribe(Flow.Subscriber<? super T> subscriber) {
+    Objects.requireNonNull(subscriber, "subscriber");
+    Watcher watcher = new Watcher(subscriber);
+    watchers.add(watcher);
+    watcher.start();
+  }
+
+  private final class Watcher implements Flow.Subscription {
+    private final SerialExecutor mailbox = new SerialExecutor(executor);
+    private final AtomicBoolean woken = new AtomicBoolean();
+    private final AtomicLong demand = new AtomicLong();
+    // Dropped on cancel so that a finished subscription does not keep its subscriber reachable (Reactive Streams §3.13).
+    private volatile Flow.@Nullable Subscriber<? super T> subscriber;
+    private final AtomicBoolean badRequested = new AtomicBoolean();
+    private volatile long badRequest;
+    private long seenVersion;
+
+    private Watcher(Flow.Subscriber<? super T> subscriber) {
+      this.subscriber = subscriber;
+    }
+
+    private void start() {
+      mailbox.execute(
+          () -> {
+            Flow.Subscriber<? super T> s = subscriber;
+            if (s != null) {
+              guarded(() -> s.onSubscribe(this));
+            }
+          });
+      wake();
+    }
+
+    private void wake() {
+      if (woken.compareAndSet(false, true)) {
+        mailbox.execute(this::deliver);
+      }
+    }
+
+    @Override
+    public void request(long n) {
+      if (n <= 0) {
+        badRequest = n;
+        badRequested.set(true);
+      } else {
+        demand.accumulateAndGet(n, (a, b) -> a + b < 0 ? Long.MAX_VALUE : a + b);
+      }
+      wake();
+    }
+
+    @Override
+    public void cancel() {
+      subscriber = null;
+      watchers.remove(this);
+    }
+
+    private void deliver() {
+      woken.set(false);
+      Flow.Subscriber<? super T> s = subscriber;
+      if (s == null) {
+        return;
+      }
+      if (badRequested.get()) {
+        cancel();
+        long n = badRequest;
+        guarded(() -> s.onError(new IllegalArgumentException("request(" + n + "): must be positive")));
+        return;
+      }
+      State<T> latest = state;
+      if (latest.version() != seenVersion && demand.get() > 0 && latest.failure() == null) {
+        seenVersion = latest.version();
+        demand.updateAndGet(d -> d == Long.MAX_VALUE ? d : d - 1);
+        guarded(() -> s.onNext(latest.value()));
+      }
+      if (latest.ended() && subscriber != null) {
+        cancel();
+        Throwable failure = latest.failure();
+        guarded(failure == null ? s::onComplete : () -> s.onError(failure));
+      }
+    }
+
+    /** A subscriber that throws has broken the rules and is dropped; nobody else notices (Reactive Streams §2.13). */
+    private void guarded(Runnable signal) {
+      try {
+        signal.run();
+      } catch (RuntimeException e) {
+        cancel();
+        throw e;
+      }
+    }
+  }
+}
