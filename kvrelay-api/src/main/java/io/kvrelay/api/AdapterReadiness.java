@@ -14,6 +14,9 @@ public record AdapterReadiness(
   /**
    * Checks the name and the roles, and copies the list.
    *
+   * @param canonicalModelId the adapter's served name
+   * @param state its state
+   * @param missingRoles roles that no live carrier of the adapter fills
    * @throws IllegalArgumentException if the name is invalid or a role is repeated
    */
   public AdapterReadiness {

@@ -31,6 +31,8 @@ public record CkfFormat(long seed, int bucketCount) {
   /**
    * Checks the bucket count.
    *
+   * @param seed addressing seed, any value
+   * @param bucketCount number of buckets: a power of two in {@value #MIN_BUCKETS}..{@value #MAX_BUCKETS}
    * @throws IllegalArgumentException if the bucket count is not a power of two within its bounds
    */
   public CkfFormat {

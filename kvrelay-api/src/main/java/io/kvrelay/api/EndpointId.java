@@ -20,6 +20,9 @@ public record EndpointId(String namespace, String component, String endpoint)
   /**
    * Checks the three parts.
    *
+   * @param namespace the namespace
+   * @param component the component
+   * @param endpoint the endpoint's name
    * @throws IllegalArgumentException if one is empty or surrounded by white space
    */
   public EndpointId {

@@ -9,7 +9,12 @@ import java.util.List;
  * @param events the events
  */
 public record KvEventBatch(long publisherId, List<KvEvent> events) {
-  /** Copies the list. */
+  /**
+   * Copies the list.
+   *
+   * @param publisherId random per publisher incarnation; not ordered
+   * @param events the events
+   */
   public KvEventBatch {
     events = List.copyOf(events);
   }

@@ -14,6 +14,9 @@ public record LaneLease(long consumerInstance, int physicalLane, long assignment
   /**
    * Checks the lane.
    *
+   * @param consumerInstance the consumer
+   * @param physicalLane the lane, 0..63
+   * @param assignmentEpoch grows with each assignment of the lane (unsigned)
    * @throws IllegalArgumentException if the lane is out of range
    */
   public LaneLease {

@@ -15,7 +15,13 @@ public record LoadSnapshot(
   /** No pool. */
   public static final LoadSnapshot EMPTY = new LoadSnapshot(List.of());
 
-  /** Copies the lists. */
+  /**
+   * Copies the lists.
+   *
+   * @param pools loads in pool order
+   * @param window the window it travelled in, or null if it comes straight from a relay
+   * @param quarantined entries that were received but must not be used; always empty at the relay itself
+   */
   public LoadSnapshot {
     pools = List.copyOf(pools);
     quarantined = List.copyOf(quarantined);

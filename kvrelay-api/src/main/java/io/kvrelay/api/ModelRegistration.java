@@ -13,6 +13,9 @@ public record ModelRegistration(String canonicalModelId, ModelTarget target, Lis
   /**
    * Checks the names and copies the list.
    *
+   * @param canonicalModelId the canonical name
+   * @param target what it resolves to
+   * @param aliases further names, unique
    * @throws IllegalArgumentException if a name is empty or surrounded by white space, or an alias is repeated
    */
   public ModelRegistration {

@@ -18,6 +18,7 @@ public sealed interface ModelTarget {
     /**
      * Checks the name.
      *
+     * @param baseModel the base model's name
      * @throws IllegalArgumentException if it is empty or surrounded by white space
      */
     public Base {
@@ -35,6 +36,8 @@ public sealed interface ModelTarget {
     /**
      * Checks both names.
      *
+     * @param baseModel the base model's name
+     * @param adapter the runtime adapter name: the hash salt of its requests
      * @throws IllegalArgumentException if one is empty or surrounded by white space
      */
     public Lora {

@@ -14,7 +14,13 @@ public record PoolCatalog(
   /** The catalog of a relay that has no pool yet. */
   public static final PoolCatalog EMPTY = new PoolCatalog(0, List.of());
 
-  /** Copies the lists. */
+  /**
+   * Copies the lists.
+   *
+   * @param revision grows with each change (unsigned); may skip numbers; 0 is the empty initial catalog
+   * @param pools usable pools
+   * @param quarantined entries that were received but must not be used; always empty at the relay itself
+   */
   public PoolCatalog {
     pools = List.copyOf(pools);
     quarantined = List.copyOf(quarantined);

@@ -21,6 +21,11 @@ public record PoolDescriptor(
   /**
    * Checks the roles and copies the lists.
    *
+   * @param producer the subscription key
+   * @param servingEndpoint the endpoint that owns the pool
+   * @param registrations names it serves; may be empty when read from a peer
+   * @param querySemantics how its queries are hashed
+   * @param roles roles declared by the endpoint's cards, independent of liveness; not empty, unique
    * @throws IllegalArgumentException if there is no role or one is repeated
    */
   public PoolDescriptor {

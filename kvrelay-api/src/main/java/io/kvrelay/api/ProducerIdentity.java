@@ -16,6 +16,10 @@ public record ProducerIdentity(
   /**
    * Checks the generation.
    *
+   * @param poolId the pool
+   * @param producerIncarnation the incarnation of the relay that produces
+   * @param layoutGeneration the generation of the filter within that relay; at least 1 (unsigned)
+   * @param format the filter's format
    * @throws IllegalArgumentException if {@code layoutGeneration} is zero
    */
   public ProducerIdentity {

@@ -10,6 +10,8 @@ public record QuerySemantics(int kvBlockSize, QueryHashFormat hashFormat) {
   /**
    * Checks the block size.
    *
+   * @param kvBlockSize tokens of one block (unsigned 32 bits), not zero
+   * @param hashFormat the pipeline
    * @throws IllegalArgumentException if it is zero
    */
   public QuerySemantics {

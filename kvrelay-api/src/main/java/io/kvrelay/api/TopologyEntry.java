@@ -28,6 +28,15 @@ public record TopologyEntry(
   /**
    * Checks texts and sets, and copies the lists.
    *
+   * @param namespace key
+   * @param canonicalModelId key
+   * @param state readiness over the whole namespace
+   * @param presentRoles live typed roles; empty when the state is unknown
+   * @param missingRoles missing typed roles; empty when the state is unknown
+   * @param members the endpoints that take part, at least one
+   * @param duplicateRoleEndpoints roles that more than one endpoint declares; an observation
+   * @param legacyFallbackActive true if a card without a role switched strict gating off
+   * @param adapters readiness per adapter
    * @throws IllegalArgumentException if a text is invalid, a set repeats a value, or there is no member
    */
   public TopologyEntry {

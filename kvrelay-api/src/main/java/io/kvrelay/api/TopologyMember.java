@@ -14,6 +14,9 @@ public record TopologyMember(EndpointId endpoint, List<WorkerRole> roles, @Nulla
   /**
    * Checks the roles and copies the list.
    *
+   * @param endpoint the endpoint
+   * @param roles its declared roles, not empty, unique
+   * @param poolId its pool while that is materialized, else null; the current generation stands in the catalog
    * @throws IllegalArgumentException if there is no role or one is repeated
    */
   public TopologyMember {

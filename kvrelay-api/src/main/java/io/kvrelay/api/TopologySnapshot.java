@@ -14,7 +14,13 @@ public record TopologySnapshot(
   /** Nothing known yet. */
   public static final TopologySnapshot EMPTY = new TopologySnapshot(0, List.of());
 
-  /** Copies the lists. */
+  /**
+   * Copies the lists.
+   *
+   * @param revision grows with each change (unsigned); unrelated to the catalog's
+   * @param entries usable entries
+   * @param quarantined entries that were received but must not be used; always empty at the relay itself
+   */
   public TopologySnapshot {
     entries = List.copyOf(entries);
     quarantined = List.copyOf(quarantined);

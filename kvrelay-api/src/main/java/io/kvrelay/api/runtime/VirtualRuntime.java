@@ -174,11 +174,9 @@ public final class VirtualRuntime implements RelayRuntime {
   }
 
   private void fireDue() {
-    for (Due due = timers.peek(); due != null && due.atNanos() <= nowNanos; due = timers.peek()) {
-      timers.remove();
-      if (!due.cancelled()[0]) {
-        ready.add(() -> runUnlessCancelled(due));
-      }
+    while (!timers.isEmpty() && timers.element().atNanos() <= nowNanos) {
+      Due due = timers.remove();
+      ready.add(() -> runUnlessCancelled(due));
     }
   }
 

@@ -13,7 +13,13 @@ import java.util.Map;
  */
 public record ExportOptions(
     RelayRuntime runtime, TransportLimits limits, Map<String, Object> attributes) {
-  /** Copies the attributes. */
+  /**
+   * Copies the attributes.
+   *
+   * @param runtime clock, executor, timer and random source of everything the export does
+   * @param limits bounds and intervals
+   * @param attributes settings that only one transport knows, by the key that transport documents
+   */
   public ExportOptions {
     attributes = Map.copyOf(attributes);
   }
