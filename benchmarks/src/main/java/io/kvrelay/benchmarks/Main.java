@@ -1,0 +1,38 @@
+package io.kvrelay.benchmarks;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * What {@code benchmarks/run} starts: {@code NAME ARGS...}, where a name is one of {@link
+ * #BENCHMARKS}, or {@code jmh REGEX OPTIONS...}.
+ *
+ * <p>A benchmark prints what it likes; its last line on standard output is its result.
+ */
+public final class Main {
+
+  /** One benchmark: it gets the arguments after its name. */
+  @FunctionalInterface
+  interface Benchmark {
+    void run(String[] args) throws Exception;
+  }
+
+  /** The registry: add a line here. */
+  private static final Map<String, Benchmark> BENCHMARKS =
+      new TreeMap<>(Map.of("jmh", org.openjdk.jmh.Main::main));
+
+  private Main() {}
+
+  /** Runs the benchmark named by the first argument. */
+  public static void main(String[] args) throws Exception {
+    Benchmark benchmark = args.length == 0 ? null : BENCHMARKS.get(args[0]);
+    if (benchmark == null) {
+      String asked = args.length == 0 ? "a benchmark's name is missing" : "no benchmark " + args[0];
+      System.err.println("benchmarks/run: " + asked + "; there are " + BENCHMARKS.keySet());
+      System.exit(2);
+      return;
+    }
+    benchmark.run(Arrays.copyOfRange(args, 1, args.length));
+  }
+}
