@@ -3,11 +3,12 @@ package io.kvrelay.api;
 /**
  * The layout of a packed cuckoo filter: the addressing seed and the number of buckets.
  *
- * <p>Format version, fingerprint width and bucket width are fixed by this contract. A format with any other value of those
- * cannot be represented and is quarantined by whoever decodes it.
+ * <p>Format version, fingerprint width and bucket width are fixed by this contract. A format with
+ * any other value of those cannot be represented and is quarantined by whoever decodes it.
  *
  * @param seed addressing seed, any value
- * @param bucketCount number of buckets: a power of two in {@value #MIN_BUCKETS}..{@value #MAX_BUCKETS}
+ * @param bucketCount number of buckets: a power of two in {@value #MIN_BUCKETS}..{@value
+ *     #MAX_BUCKETS}
  */
 public record CkfFormat(long seed, int bucketCount) {
   /** Format version. */
@@ -32,7 +33,8 @@ public record CkfFormat(long seed, int bucketCount) {
    * Checks the bucket count.
    *
    * @param seed addressing seed, any value
-   * @param bucketCount number of buckets: a power of two in {@value #MIN_BUCKETS}..{@value #MAX_BUCKETS}
+   * @param bucketCount number of buckets: a power of two in {@value #MIN_BUCKETS}..{@value
+   *     #MAX_BUCKETS}
    * @throws IllegalArgumentException if the bucket count is not a power of two within its bounds
    */
   public CkfFormat {

@@ -3,8 +3,8 @@ package io.kvrelay.api;
 import java.util.HexFormat;
 
 /**
- * A data center inside one indexer domain. Stable over relay restarts, scaling, endpoint replacement and producer
- * generations; never a network address.
+ * A data center inside one indexer domain. Stable over relay restarts, scaling, endpoint
+ * replacement and producer generations; never a network address.
  *
  * @param value unsigned 64-bit id
  */

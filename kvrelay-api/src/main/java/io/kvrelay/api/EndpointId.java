@@ -3,8 +3,8 @@ package io.kvrelay.api;
 import java.util.Comparator;
 
 /**
- * The serving endpoint that owns a pool. Descriptive: neither an ingress nor a part of any protocol identity. Compare it as a
- * tuple; the dotted form is for people.
+ * The serving endpoint that owns a pool. Descriptive: neither an ingress nor a part of any protocol
+ * identity. Compare it as a tuple; the dotted form is for people.
  *
  * @param namespace the namespace
  * @param component the component

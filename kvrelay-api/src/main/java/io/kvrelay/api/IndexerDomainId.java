@@ -1,7 +1,8 @@
 package io.kvrelay.api;
 
 /**
- * Caches that may be compared as one namespace: the same cache semantics within the same routing scope.
+ * Caches that may be compared as one namespace: the same cache semantics within the same routing
+ * scope.
  *
  * @param cacheSemantics what makes two blocks the same block
  * @param routingScope within which isolation boundary

@@ -7,9 +7,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One KV-cache event of one member: blocks stored, blocks removed, or the member's cache cleared.
  *
- * <p>Blocks are carried as two {@code long[]} and a range into them, never as objects. The arrays are <em>not copied</em>: the
- * creator hands them over and must not change them afterwards. Instances are immutable on that condition and may be shared
- * between threads.
+ * <p>Blocks are carried as two {@code long[]} and a range into them, never as objects. The arrays
+ * are <em>not copied</em>: the creator hands them over and must not change them afterwards.
+ * Instances are immutable on that condition and may be shared between threads.
  */
 public final class KvEvent {
   /** What happened. */
@@ -56,8 +56,8 @@ public final class KvEvent {
   }
 
   /**
-   * Starts a store of consecutive blocks of one sequence. It is a {@link StorageTier#DEVICE} event of domain {@link
-   * ResidencyDomain#WORKER} unless the builder says otherwise.
+   * Starts a store of consecutive blocks of one sequence. It is a {@link StorageTier#DEVICE} event
+   * of domain {@link ResidencyDomain#WORKER} unless the builder says otherwise.
    *
    * @param member whose cache
    * @param eventId the event's number in the member's publisher stream
@@ -159,7 +159,9 @@ public final class KvEvent {
      */
     public Builder startPosition(long startPosition) {
       Check.that(
-          kind == Kind.STORED && startPosition >= NO_START_POSITION && startPosition <= 0xFFFF_FFFFL,
+          kind == Kind.STORED
+              && startPosition >= NO_START_POSITION
+              && startPosition <= 0xFFFF_FFFFL,
           "startPosition",
           startPosition,
           "must be an unsigned 32-bit position of a store");
@@ -272,7 +274,8 @@ public final class KvEvent {
   }
 
   /**
-   * The array that holds the engine hashes, shared; valid from {@link #offset()} for {@link #length()} entries.
+   * The array that holds the engine hashes, shared; valid from {@link #offset()} for {@link
+   * #length()} entries.
    *
    * @return the array; do not change it
    */

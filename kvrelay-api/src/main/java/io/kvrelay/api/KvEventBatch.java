@@ -3,7 +3,8 @@ package io.kvrelay.api;
 import java.util.List;
 
 /**
- * Events of one publisher, in stream order. All of them belong to the member that the publisher advertises.
+ * Events of one publisher, in stream order. All of them belong to the member that the publisher
+ * advertises.
  *
  * @param publisherId random per publisher incarnation; not ordered
  * @param events the events

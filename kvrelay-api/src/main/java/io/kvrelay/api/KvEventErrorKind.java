@@ -1,6 +1,9 @@
 package io.kvrelay.api;
 
-/** Why an event, or a part of one, was not applied to the exact state. The set is open: treat an unlisted kind like a source rejection. */
+/**
+ * Why an event, or a part of one, was not applied to the exact state. The set is open: treat an
+ * unlisted kind like a source rejection.
+ */
 public enum KvEventErrorKind {
   /** A store names a parent that this member does not hold. */
   PARENT_BLOCK_NOT_FOUND("ParentBlockNotFound"),

@@ -21,6 +21,9 @@ public record LaneLease(long consumerInstance, int physicalLane, long assignment
    */
   public LaneLease {
     Check.that(
-        physicalLane >= 0 && physicalLane < MAX_LANES, "physicalLane", physicalLane, "must be in 0..63");
+        physicalLane >= 0 && physicalLane < MAX_LANES,
+        "physicalLane",
+        physicalLane,
+        "must be in 0..63");
   }
 }

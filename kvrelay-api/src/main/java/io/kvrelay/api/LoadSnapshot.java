@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param pools loads in pool order
  * @param window the window it travelled in, or null if it comes straight from a relay
- * @param quarantined entries that were received but must not be used; always empty at the relay itself
+ * @param quarantined entries that were received but must not be used; always empty at the relay
+ *     itself
  */
 public record LoadSnapshot(
     List<PoolLoad> pools, @Nullable Window window, List<QuarantinedEntry> quarantined) {
@@ -20,7 +21,8 @@ public record LoadSnapshot(
    *
    * @param pools loads in pool order
    * @param window the window it travelled in, or null if it comes straight from a relay
-   * @param quarantined entries that were received but must not be used; always empty at the relay itself
+   * @param quarantined entries that were received but must not be used; always empty at the relay
+   *     itself
    */
   public LoadSnapshot {
     pools = List.copyOf(pools);

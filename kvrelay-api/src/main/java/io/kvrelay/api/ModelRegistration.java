@@ -16,7 +16,8 @@ public record ModelRegistration(String canonicalModelId, ModelTarget target, Lis
    * @param canonicalModelId the canonical name
    * @param target what it resolves to
    * @param aliases further names, unique
-   * @throws IllegalArgumentException if a name is empty or surrounded by white space, or an alias is repeated
+   * @throws IllegalArgumentException if a name is empty or surrounded by white space, or an alias
+   *     is repeated
    */
   public ModelRegistration {
     Check.text(canonicalModelId, "canonicalModelId");

@@ -5,9 +5,11 @@ import java.util.List;
 /**
  * All live pools of a relay at one revision. Complete: what is absent has been withdrawn.
  *
- * @param revision grows with each change (unsigned); may skip numbers; 0 is the empty initial catalog
+ * @param revision grows with each change (unsigned); may skip numbers; 0 is the empty initial
+ *     catalog
  * @param pools usable pools
- * @param quarantined entries that were received but must not be used; always empty at the relay itself
+ * @param quarantined entries that were received but must not be used; always empty at the relay
+ *     itself
  */
 public record PoolCatalog(
     long revision, List<PoolDescriptor> pools, List<QuarantinedEntry> quarantined) {
@@ -17,9 +19,11 @@ public record PoolCatalog(
   /**
    * Copies the lists.
    *
-   * @param revision grows with each change (unsigned); may skip numbers; 0 is the empty initial catalog
+   * @param revision grows with each change (unsigned); may skip numbers; 0 is the empty initial
+   *     catalog
    * @param pools usable pools
-   * @param quarantined entries that were received but must not be used; always empty at the relay itself
+   * @param quarantined entries that were received but must not be used; always empty at the relay
+   *     itself
    */
   public PoolCatalog {
     pools = List.copyOf(pools);

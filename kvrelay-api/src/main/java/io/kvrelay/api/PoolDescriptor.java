@@ -3,8 +3,8 @@ package io.kvrelay.api;
 import java.util.List;
 
 /**
- * One live pool as the catalog shows it. Only {@link #producer()} is identity; the rest describes and may change without a new
- * generation.
+ * One live pool as the catalog shows it. Only {@link #producer()} is identity; the rest describes
+ * and may change without a new generation.
  *
  * @param producer the subscription key
  * @param servingEndpoint the endpoint that owns the pool

@@ -3,9 +3,9 @@ package io.kvrelay.api;
 /**
  * One data center's KV publication within one indexer domain.
  *
- * <p>Order: cache semantics digest (unsigned bytes), its source, routing scope digest, its source, data center id (unsigned).
- * A pool id always has identity version {@value #IDENTITY_VERSION}; ids of any other version cannot be represented and are
- * quarantined by whoever decodes them.
+ * <p>Order: cache semantics digest (unsigned bytes), its source, routing scope digest, its source,
+ * data center id (unsigned). A pool id always has identity version {@value #IDENTITY_VERSION}; ids
+ * of any other version cannot be represented and are quarantined by whoever decodes them.
  *
  * @param indexerDomain the domain
  * @param dcId the data center
@@ -20,7 +20,10 @@ public record PoolId(IndexerDomainId indexerDomain, DcId dcId) implements Compar
     return byDomain != 0 ? byDomain : dcId.compareTo(other.dcId);
   }
 
-  /** {@code <semantics digest>:<scope digest>/<dc id>}, lower-case hexadecimal of fixed width; sources are not shown. */
+  /**
+   * {@code <semantics digest>:<scope digest>/<dc id>}, lower-case hexadecimal of fixed width;
+   * sources are not shown.
+   */
   @Override
   public String toString() {
     return indexerDomain.cacheSemantics().digest()

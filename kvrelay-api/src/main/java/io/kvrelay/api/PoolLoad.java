@@ -3,14 +3,17 @@ package io.kvrelay.api;
 import java.util.OptionalLong;
 
 /**
- * KV occupancy of one pool. Unknown is not zero: an absent value says that not every declared rank has reported.
+ * KV occupancy of one pool. Unknown is not zero: an absent value says that not every declared rank
+ * has reported.
  *
  * @param producer the generation it was observed in
- * @param kvUsedBlocks used blocks over all declared ranks, present only if every one of them has reported; 2^64-1 is a
- *     saturated sum
- * @param totalKvBlocks capacity over all declared ranks, present only if every one of them has a known capacity
+ * @param kvUsedBlocks used blocks over all declared ranks, present only if every one of them has
+ *     reported; 2^64-1 is a saturated sum
+ * @param totalKvBlocks capacity over all declared ranks, present only if every one of them has a
+ *     known capacity
  * @param kvObservedRanks ranks that have reported (unsigned)
- * @param kvCapacityRanks ranks with a known capacity (unsigned); not sent over the wire, where it is derived
+ * @param kvCapacityRanks ranks with a known capacity (unsigned); not sent over the wire, where it
+ *     is derived
  * @param kvExpectedRanks declared ranks (unsigned)
  */
 public record PoolLoad(

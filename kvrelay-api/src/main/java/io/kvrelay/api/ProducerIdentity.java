@@ -3,8 +3,8 @@ package io.kvrelay.api;
 /**
  * One life of one pool's filter: the only key a pool stream can be subscribed with.
  *
- * <p>Every component takes part in equality, including both digest sources, and nothing else does. A consumer that holds an
- * identity can never silently read a replacement generation's filter.
+ * <p>Every component takes part in equality, including both digest sources, and nothing else does.
+ * A consumer that holds an identity can never silently read a replacement generation's filter.
  *
  * @param poolId the pool
  * @param producerIncarnation the incarnation of the relay that produces

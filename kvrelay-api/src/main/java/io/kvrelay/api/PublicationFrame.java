@@ -4,8 +4,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * One frame of a pool stream. Immutable; one instance is shared by reference between all subscribers, and its payload is
- * never copied on the way.
+ * One frame of a pool stream. Immutable; one instance is shared by reference between all
+ * subscribers, and its payload is never copied on the way.
  */
 public final class PublicationFrame {
   /** What a frame is. Open: treat an unlisted kind as a fault of the stream. */
@@ -37,7 +37,8 @@ public final class PublicationFrame {
    * @param kind the kind
    * @param baseSequence the sequence the receiver must have reached
    * @param sequence the sequence the receiver has reached afterwards
-   * @param payload the CBI1 bytes from position to limit; handed over, not copied: never change them afterwards
+   * @param payload the CBI1 bytes from position to limit; handed over, not copied: never change
+   *     them afterwards
    * @param sentAtMicros the sender's wall clock in microseconds, metadata only; 0 if unknown
    */
   public PublicationFrame(
@@ -106,7 +107,8 @@ public final class PublicationFrame {
   }
 
   /**
-   * A view of the payload: read-only, little-endian, position 0. Each call returns a view of its own; the bytes are shared.
+   * A view of the payload: read-only, little-endian, position 0. Each call returns a view of its
+   * own; the bytes are shared.
    *
    * @return the view
    */
@@ -129,7 +131,8 @@ public final class PublicationFrame {
    * @return bytes, saturating
    */
   public int queueBytes() {
-    return Math.min(payloadBytes(), Integer.MAX_VALUE - QUEUE_OVERHEAD_BYTES) + QUEUE_OVERHEAD_BYTES;
+    return Math.min(payloadBytes(), Integer.MAX_VALUE - QUEUE_OVERHEAD_BYTES)
+        + QUEUE_OVERHEAD_BYTES;
   }
 
   /**

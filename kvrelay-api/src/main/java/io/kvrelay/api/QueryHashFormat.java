@@ -1,6 +1,9 @@
 package io.kvrelay.api;
 
-/** How tokens become sequence hashes. A closed set: an unknown format never falls back to a known one. */
+/**
+ * How tokens become sequence hashes. A closed set: an unknown format never falls back to a known
+ * one.
+ */
 public enum QueryHashFormat {
   /** Windows of one block. */
   DYNAMO_STANDARD_V1(1),

@@ -1,7 +1,8 @@
 package io.kvrelay.api;
 
 /**
- * The atomic token-to-sequence-hash pipeline of one pool. Hashes are computed per pool with the pool's own semantics.
+ * The atomic token-to-sequence-hash pipeline of one pool. Hashes are computed per pool with the
+ * pool's own semantics.
  *
  * @param kvBlockSize tokens of one block (unsigned 32 bits), not zero
  * @param hashFormat the pipeline

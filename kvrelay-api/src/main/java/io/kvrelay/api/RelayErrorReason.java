@@ -1,11 +1,13 @@
 package io.kvrelay.api;
 
 /**
- * Why an operation or a stream failed. The first group is the contract's own set and travels between relays by name; the
- * second arises only locally.
+ * Why an operation or a stream failed. The first group is the contract's own set and travels
+ * between relays by name; the second arises only locally.
  */
 public enum RelayErrorReason {
-  /** No reason was given, or one that this version does not know. The exception's action decides. */
+  /**
+   * No reason was given, or one that this version does not know. The exception's action decides.
+   */
   UNSPECIFIED(RecoveryAction.RETRY_WITH_BACKOFF),
   /** The peer speaks another contract. */
   CONTRACT_MISMATCH(RecoveryAction.STOP),
@@ -34,7 +36,10 @@ public enum RelayErrorReason {
   PROTOCOL_VIOLATION(RecoveryAction.RETRY_WITH_BACKOFF),
   /** Local: a configuration value is not acceptable. */
   INVALID_CONFIGURATION(RecoveryAction.STOP),
-  /** Local: an address cannot be used: unknown scheme, unknown name, taken, or not reachable when it must be. */
+  /**
+   * Local: an address cannot be used: unknown scheme, unknown name, taken, or not reachable when it
+   * must be.
+   */
   ADDRESS_UNAVAILABLE(RecoveryAction.RETRY_WITH_BACKOFF),
   /** Local: no answer is possible because nothing is ready. */
   NOT_READY(RecoveryAction.RETRY_WITH_BACKOFF),

@@ -3,8 +3,8 @@ package io.kvrelay.api;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one unchecked exception of kvrelay. {@link #reason()} is what programs decide by; the message is for people and is not
- * stable.
+ * The one unchecked exception of kvrelay. {@link #reason()} is what programs decide by; the message
+ * is for people and is not stable.
  */
 public class RelayException extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -58,7 +58,9 @@ public class RelayException extends RuntimeException {
     return action;
   }
 
+  /** The message stays as it was written; a log line also wants the reason. */
   @Override
+  @SuppressWarnings("OverrideThrowableToString")
   public String toString() {
     return getClass().getName() + "[" + reason + "]: " + getMessage();
   }

@@ -1,8 +1,9 @@
 package io.kvrelay.api;
 
 /**
- * Who vouches for a block's residency, as read from an event. Parsing is fail-closed: {@link #UNKNOWN} and {@link #INVALID}
- * are never widened to anything else, and an explicit null is {@link #INVALID}, not {@link #MISSING}.
+ * Who vouches for a block's residency, as read from an event. Parsing is fail-closed: {@link
+ * #UNKNOWN} and {@link #INVALID} are never widened to anything else, and an explicit null is {@link
+ * #INVALID}, not {@link #MISSING}.
  */
 public enum ResidencyDomain {
   /** The field was absent (legacy writers). Arises only when decoding. */

@@ -6,7 +6,8 @@ package io.kvrelay.api;
  * @param digest digest of the identity material
  * @param source where the material came from; part of equality and order
  */
-public record RoutingScopeId(Digest digest, IdentitySource source) implements Comparable<RoutingScopeId> {
+public record RoutingScopeId(Digest digest, IdentitySource source)
+    implements Comparable<RoutingScopeId> {
   @Override
   public int compareTo(RoutingScopeId other) {
     int byDigest = digest.compareTo(other.digest);

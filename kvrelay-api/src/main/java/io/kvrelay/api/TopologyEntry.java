@@ -37,7 +37,8 @@ public record TopologyEntry(
    * @param duplicateRoleEndpoints roles that more than one endpoint declares; an observation
    * @param legacyFallbackActive true if a card without a role switched strict gating off
    * @param adapters readiness per adapter
-   * @throws IllegalArgumentException if a text is invalid, a set repeats a value, or there is no member
+   * @throws IllegalArgumentException if a text is invalid, a set repeats a value, or there is no
+   *     member
    */
   public TopologyEntry {
     Check.text(namespace, "namespace");

@@ -8,7 +8,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param endpoint the endpoint
  * @param roles its declared roles, not empty, unique
- * @param poolId its pool while that is materialized, else null; the current generation stands in the catalog
+ * @param poolId its pool while that is materialized, else null; the current generation stands in
+ *     the catalog
  */
 public record TopologyMember(EndpointId endpoint, List<WorkerRole> roles, @Nullable PoolId poolId) {
   /**
@@ -16,7 +17,8 @@ public record TopologyMember(EndpointId endpoint, List<WorkerRole> roles, @Nulla
    *
    * @param endpoint the endpoint
    * @param roles its declared roles, not empty, unique
-   * @param poolId its pool while that is materialized, else null; the current generation stands in the catalog
+   * @param poolId its pool while that is materialized, else null; the current generation stands in
+   *     the catalog
    * @throws IllegalArgumentException if there is no role or one is repeated
    */
   public TopologyMember {

@@ -3,11 +3,13 @@ package io.kvrelay.api;
 import java.util.List;
 
 /**
- * Serving readiness of everything a relay knows, at one revision of its own. Complete: what is absent is gone.
+ * Serving readiness of everything a relay knows, at one revision of its own. Complete: what is
+ * absent is gone.
  *
  * @param revision grows with each change (unsigned); unrelated to the catalog's
  * @param entries usable entries
- * @param quarantined entries that were received but must not be used; always empty at the relay itself
+ * @param quarantined entries that were received but must not be used; always empty at the relay
+ *     itself
  */
 public record TopologySnapshot(
     long revision, List<TopologyEntry> entries, List<QuarantinedEntry> quarantined) {
@@ -19,7 +21,8 @@ public record TopologySnapshot(
    *
    * @param revision grows with each change (unsigned); unrelated to the catalog's
    * @param entries usable entries
-   * @param quarantined entries that were received but must not be used; always empty at the relay itself
+   * @param quarantined entries that were received but must not be used; always empty at the relay
+   *     itself
    */
   public TopologySnapshot {
     entries = List.copyOf(entries);

@@ -11,9 +11,10 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A conflating publisher of whole states. Each subscriber first gets the current value, then the latest one whenever it was
- * published since and the subscriber has asked for it. Publishing an equal value again is a repeat and is delivered like any
- * other. Costs one reference per subscriber, however slow the subscriber is.
+ * A conflating publisher of whole states. Each subscriber first gets the current value, then the
+ * latest one whenever it was published since and the subscriber has asked for it. Publishing an
+ * equal value again is a repeat and is delivered like any other. Costs one reference per
+ * subscriber, however slow the subscriber is.
  *
  * <p>Thread safe; publishing never blocks and never calls a subscriber on the caller's thread.
  *
@@ -71,7 +72,10 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
     watchers.forEach(Watcher::wake);
   }
 
-  /** Completes all subscriptions, present and future, after the latest value for those who have asked for it. */
+  /**
+   * Completes all subscriptions, present and future, after the latest value for those who have
+   * asked for it.
+   */
   public void complete() {
     end(null);
   }
@@ -108,7 +112,8 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
     private final SerialExecutor mailbox = new SerialExecutor(executor);
     private final AtomicBoolean woken = new AtomicBoolean();
     private final AtomicLong demand = new AtomicLong();
-    // Dropped on cancel so that a finished subscription does not keep its subscriber reachable (Reactive Streams §3.13).
+    // Dropped on cancel so that a finished subscription does not keep its subscriber reachable
+    // (Reactive Streams §3.13).
     private volatile Flow.@Nullable Subscriber<? super T> subscriber;
     private final AtomicBoolean badRequested = new AtomicBoolean();
     private volatile long badRequest;
@@ -161,7 +166,8 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
       if (badRequested.get()) {
         cancel();
         long n = badRequest;
-        guarded(() -> s.onError(new IllegalArgumentException("request(" + n + "): must be positive")));
+        guarded(
+            () -> s.onError(new IllegalArgumentException("request(" + n + "): must be positive")));
         return;
       }
       State<T> latest = state;
@@ -177,7 +183,10 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
       }
     }
 
-    /** A subscriber that throws has broken the rules and is dropped; nobody else notices (Reactive Streams §2.13). */
+    /**
+     * A subscriber that throws has broken the rules and is dropped; nobody else notices (Reactive
+     * Streams §2.13).
+     */
     private void guarded(Runnable signal) {
       try {
         signal.run();

@@ -3,8 +3,8 @@ package io.kvrelay.api.runtime;
 import java.util.concurrent.Executor;
 
 /**
- * Clock, executor, timer and random source. Thread safe. {@link SystemRuntime} is the real one, {@link VirtualRuntime} a
- * deterministic one.
+ * Clock, executor, timer and random source. Thread safe. {@link SystemRuntime} is the real one,
+ * {@link VirtualRuntime} a deterministic one.
  */
 public interface RelayRuntime {
   /**

@@ -9,10 +9,10 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs tasks one after the other, in submission order, on another executor: one owner at a time without a thread per object.
- * The queue is unbounded; callers bound what they submit. A task that throws is logged and does not stop its successors.
- * Once the target rejects tasks the mailbox is dead and drops what it is given.
- * Thread safe.
+ * Runs tasks one after the other, in submission order, on another executor: one owner at a time
+ * without a thread per object. The queue is unbounded; callers bound what they submit. A task that
+ * throws is logged and does not stop its successors. Once the target rejects tasks the mailbox is
+ * dead and drops what it is given. Thread safe.
  */
 public final class SerialExecutor implements Executor {
   private static final System.Logger LOG = System.getLogger(SerialExecutor.class.getName());
@@ -48,7 +48,8 @@ public final class SerialExecutor implements Executor {
   }
 
   private void drain() {
-    // A task is queued before it is counted, so the counted ones are there. A turn is bounded: no mailbox starves another.
+    // A task is queued before it is counted, so the counted ones are there. A turn is bounded: no
+    // mailbox starves another.
     int turn = Math.min(pending.get(), TASKS_PER_TURN);
     for (int i = 0; i < turn; i++) {
       runOne(Objects.requireNonNull(tasks.poll()));

@@ -13,8 +13,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The real runtime: the system clocks, one timer thread, and either a worker pool of its own or the host's executor. All its
- * threads are daemons and end with {@link #close()}; a host executor is left running.
+ * The real runtime: the system clocks, one timer thread, and either a worker pool of its own or the
+ * host's executor. All its threads are daemons and end with {@link #close()}; a host executor is
+ * left running.
  */
 public final class SystemRuntime implements RelayRuntime, AutoCloseable {
   private final @Nullable ExecutorService ownedExecutor;
@@ -109,7 +110,10 @@ public final class SystemRuntime implements RelayRuntime, AutoCloseable {
     return random.nextLong();
   }
 
-  /** Stops the timer and the pool this runtime owns, and waits up to five seconds for their running tasks. */
+  /**
+   * Stops the timer and the pool this runtime owns, and waits up to five seconds for their running
+   * tasks.
+   */
   @Override
   public void close() {
     timer.shutdownNow();

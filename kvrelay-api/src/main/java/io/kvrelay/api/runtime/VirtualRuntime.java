@@ -9,9 +9,10 @@ import java.util.SplittableRandom;
 import java.util.concurrent.Executor;
 
 /**
- * A deterministic runtime for tests and simulations: time stands still unless it is advanced, and tasks run on the thread that
- * calls {@link #runUntilIdle()} or {@link #advance(Duration)}. With a shuffling runtime the next task is picked at random from
- * those that are ready, so that one seed is one interleaving.
+ * A deterministic runtime for tests and simulations: time stands still unless it is advanced, and
+ * tasks run on the thread that calls {@link #runUntilIdle()} or {@link #advance(Duration)}. With a
+ * shuffling runtime the next task is picked at random from those that are ready, so that one seed
+ * is one interleaving.
  *
  * <p>Tasks may be submitted from any thread; they run only on the driving thread, one at a time.
  */
@@ -127,7 +128,10 @@ public final class VirtualRuntime implements RelayRuntime {
     return true;
   }
 
-  /** Runs ready tasks, and what they submit, until none is left. Time does not move. A call from within a task does nothing. */
+  /**
+   * Runs ready tasks, and what they submit, until none is left. Time does not move. A call from
+   * within a task does nothing.
+   */
   public void runUntilIdle() {
     synchronized (this) {
       if (running) {

@@ -10,8 +10,8 @@ import java.util.Map;
  * Settings of a connection. Immutable.
  *
  * @param runtime clock, executor, timer and random source of everything the connection does
- * @param subscriberId diagnostic label of its streams: 1 to 128 UTF-8 bytes without control characters; no credential, no
- *     resume token, need not be unique
+ * @param subscriberId diagnostic label of its streams: 1 to 128 UTF-8 bytes without control
+ *     characters; no credential, no resume token, need not be unique
  * @param connectTimeout how long to wait for the first catalog
  * @param attributes settings that only one transport knows, by the key that transport documents
  */
@@ -27,8 +27,8 @@ public record ConnectOptions(
    * Checks the label and the timeout.
    *
    * @param runtime clock, executor, timer and random source of everything the connection does
-   * @param subscriberId diagnostic label of its streams: 1 to 128 UTF-8 bytes without control characters; no credential, no
-   *     resume token, need not be unique
+   * @param subscriberId diagnostic label of its streams: 1 to 128 UTF-8 bytes without control
+   *     characters; no credential, no resume token, need not be unique
    * @param connectTimeout how long to wait for the first catalog
    * @param attributes settings that only one transport knows, by the key that transport documents
    * @throws IllegalArgumentException if the label or the timeout is out of bounds
@@ -39,7 +39,8 @@ public record ConnectOptions(
       throw new IllegalArgumentException("subscriberId = \"" + subscriberId + "\": " + fault);
     }
     if (connectTimeout.isNegative() || connectTimeout.isZero()) {
-      throw new IllegalArgumentException("connectTimeout = " + connectTimeout + ": must be positive");
+      throw new IllegalArgumentException(
+          "connectTimeout = " + connectTimeout + ": must be positive");
     }
     attributes = Map.copyOf(attributes);
   }

@@ -3,7 +3,9 @@ package io.kvrelay.api.transport;
 import io.kvrelay.api.RelayPublicationSource;
 import java.net.URI;
 
-/** A remote source, mirrored. Closing it cancels its streams and frees the connection. Thread safe. */
+/**
+ * A remote source, mirrored. Closing it cancels its streams and frees the connection. Thread safe.
+ */
 public interface ConnectedSource extends RelayPublicationSource, AutoCloseable {
   /**
    * What it is connected to.

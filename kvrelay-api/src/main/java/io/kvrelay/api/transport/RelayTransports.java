@@ -19,7 +19,8 @@ public final class RelayTransports {
    *
    * @param address an address with a scheme
    * @return the transport
-   * @throws RelayException with {@code ADDRESS_UNAVAILABLE} if no transport has the scheme; the message lists those found
+   * @throws RelayException with {@code ADDRESS_UNAVAILABLE} if no transport has the scheme; the
+   *     message lists those found
    */
   public static RelayTransport forAddress(URI address) {
     String scheme = address.getScheme() == null ? "" : address.getScheme().toLowerCase(Locale.ROOT);

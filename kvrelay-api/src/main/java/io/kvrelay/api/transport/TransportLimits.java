@@ -7,9 +7,10 @@ import java.time.Duration;
 /**
  * Bounds and intervals of an exporting transport. Immutable; checked when built.
  *
- * <p>Keys and defaults: {@code max_message_bytes} 8 MiB, {@code keepalive_interval_ms} 20 000, {@code keepalive_timeout_ms}
- * 10 000, {@code pool_heartbeat_interval_ms}, {@code catalog_heartbeat_interval_ms} and {@code readiness_heartbeat_interval_ms}
- * 10 000, {@code load_window_ms} 1 000, {@code load_fanout_capacity} 16, {@code max_catalog_subscribers}, {@code
+ * <p>Keys and defaults: {@code max_message_bytes} 8 MiB, {@code keepalive_interval_ms} 20 000,
+ * {@code keepalive_timeout_ms} 10 000, {@code pool_heartbeat_interval_ms}, {@code
+ * catalog_heartbeat_interval_ms} and {@code readiness_heartbeat_interval_ms} 10 000, {@code
+ * load_window_ms} 1 000, {@code load_fanout_capacity} 16, {@code max_catalog_subscribers}, {@code
  * max_pool_streams_total}, {@code max_readiness_subscribers} and {@code max_load_subscribers} 64.
  */
 public final class TransportLimits {

@@ -1,4 +1,7 @@
-/** The transport service interface: how a source is exported under a URI and how a URI is connected to. */
+/**
+ * The transport service interface: how a source is exported under a URI and how a URI is connected
+ * to.
+ */
 @NullMarked
 package io.kvrelay.api.transport;
 
