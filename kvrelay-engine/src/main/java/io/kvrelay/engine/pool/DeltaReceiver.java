@@ -3,8 +3,9 @@ package io.kvrelay.engine.pool;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The receiving end of a lease's delta channel: 64 deltas, never blocking the producer. A receiver that falls behind is overrun
- * and must take a new snapshot. One thread polls; any thread may close.
+ * The receiving end of a lease's delta channel: 64 deltas, never blocking the producer. A receiver
+ * that falls behind is overrun and must take a new snapshot. One thread polls; any thread may
+ * close.
  */
 public interface DeltaReceiver extends AutoCloseable {
   /** Deltas the channel holds. */
@@ -32,8 +33,9 @@ public interface DeltaReceiver extends AutoCloseable {
   boolean isClosed();
 
   /**
-   * Sets the callback that is run, on a thread of the producer, whenever a delta arrived, the channel was overrun or closed. It
-   * is also run once at once if any of that is already so. It must return quickly.
+   * Sets the callback that is run, on a thread of the producer, whenever a delta arrived, the
+   * channel was overrun or closed. It is also run once at once if any of that is already so. It
+   * must return quickly.
    *
    * @param wake the callback
    */

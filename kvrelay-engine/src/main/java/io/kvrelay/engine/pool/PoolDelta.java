@@ -4,7 +4,8 @@ import io.kvrelay.api.LaneLease;
 import io.kvrelay.api.ProducerIdentity;
 
 /**
- * Absolute images of the buckets that changed between two sequences, in first-touch order, none twice.
+ * Absolute images of the buckets that changed between two sequences, in first-touch order, none
+ * twice.
  *
  * @param identity the generation
  * @param lease the lease it is meant for

@@ -14,4 +14,8 @@ import io.kvrelay.api.ProducerIdentity;
  */
 @SuppressWarnings("ArrayRecordComponent") // a hand-over, never compared
 public record PoolSnapshot(
-    ProducerIdentity identity, LaneLease lease, long sequence, long[] words, DeltaReceiver deltas) {}
+    ProducerIdentity identity,
+    LaneLease lease,
+    long sequence,
+    long[] words,
+    DeltaReceiver deltas) {}
