@@ -1,0 +1,33 @@
+package io.kvrelay.transport.grpc;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
+
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import org.junit.jupiter.api.Test;
+
+/** Of the engine the wire needs the codec only. */
+class GrpcDependenciesTest {
+
+  @Test
+  void onlyTheAllowedPackagesAreUsed() {
+    classes()
+        .that()
+        .resideInAPackage("io.kvrelay.transport.grpc..")
+        .should()
+        .onlyDependOnClassesThat()
+        .resideInAnyPackage(
+            "java..",
+            "org.jspecify..",
+            "io.kvrelay.api..",
+            "io.kvrelay.engine.cbi1..",
+            "io.kvrelay.transport.grpc..",
+            "io.grpc..",
+            "com.google..")
+        .allowEmptyShould(true)
+        .check(
+            new ClassFileImporter()
+                .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+                .importPackages("io.kvrelay.transport.grpc"));
+  }
+}
