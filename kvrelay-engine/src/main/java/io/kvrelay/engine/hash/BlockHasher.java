@@ -12,13 +12,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Cuts tokens into blocks and hashes them, for one block size and hash format.
  *
- * <p>Reusable and not thread safe: it owns the bytes that tokens are staged in. Tokens are staged some thousand at a time and
- * hashed in place, so that the copy stays in the first-level cache. In steady state only the methods that return an array
- * allocate.
+ * <p>Reusable and not thread safe: it owns the bytes that tokens are staged in. Tokens are staged
+ * some thousand at a time and hashed in place, so that the copy stays in the first-level cache. In
+ * steady state only the methods that return an array allocate.
  *
- * <p>Token ids are unsigned 32-bit values in {@code int}s. A trailing partial block is ignored. Block {@code i} is hashed
- * over the window of {@code blockSize} tokens from {@code i * blockSize}, one token more in the Eagle format; it exists if its
- * whole window does.
+ * <p>Token ids are unsigned 32-bit values in {@code int}s. A trailing partial block is ignored.
+ * Block {@code i} is hashed over the window of {@code blockSize} tokens from {@code i * blockSize},
+ * one token more in the Eagle format; it exists if its whole window does.
  */
 public final class BlockHasher {
   private static final int STAGED_TOKENS = 4096;
@@ -105,8 +105,7 @@ public final class BlockHasher {
    * @return the number of blocks
    * @throws IndexOutOfBoundsException if a range leaves its array
    */
-  public int localHashes(
-      int[] tokens, int from, int to, BlockSalt salt, long[] out, int outFrom) {
+  public int localHashes(int[] tokens, int from, int to, BlockSalt salt, long[] out, int outFrom) {
     Objects.checkFromToIndex(from, to, tokens.length);
     int blocks = blockCount(to - from);
     Objects.checkFromIndexSize(outFrom, blocks, out.length);
@@ -151,8 +150,22 @@ public final class BlockHasher {
       long[] out,
       int outFrom) {
     int blocks = localHashes(tokens, from, to, salt, out, outFrom);
-    int described = objects == null ? 0 : Math.min(blocks, objects.blockCount());
-    for (int block = 0; block < described; block++) {
+    if (objects != null) {
+      addObjects(tokens, from, Math.min(blocks, objects.blockCount()), salt, objects, out, outFrom);
+    }
+    return blocks;
+  }
+
+  /** Hashes those blocks again that have objects. */
+  private void addObjects(
+      int[] tokens,
+      int from,
+      int blocks,
+      BlockSalt salt,
+      BlockObjects objects,
+      long[] out,
+      int outFrom) {
+    for (int block = 0; block < blocks; block++) {
       int first = objects.firstObject(block);
       int end = objects.endObject(block);
       if (first < end) {
@@ -160,7 +173,6 @@ public final class BlockHasher {
             localHash(tokens, from + block * blockSize, salt, objects.mmHashes(), first, end);
       }
     }
-    return blocks;
   }
 
   /**
@@ -176,12 +188,7 @@ public final class BlockHasher {
    * @throws IndexOutOfBoundsException if a range leaves its array
    */
   public long localHash(
-      int[] tokens,
-      int from,
-      BlockSalt salt,
-      long[] objectHashes,
-      int objectsFrom,
-      int objectsTo) {
+      int[] tokens, int from, BlockSalt salt, long[] objectHashes, int objectsFrom, int objectsTo) {
     Objects.checkFromToIndex(objectsFrom, objectsTo, objectHashes.length);
     int window = window();
     Objects.checkFromIndexSize(from, window, tokens.length);
@@ -300,7 +307,9 @@ public final class BlockHasher {
     return (int) Math.min(windowTokens(), Integer.MAX_VALUE);
   }
 
-  /** Copies tokens to the start of the staging bytes and leaves room for object hashes after them. */
+  /**
+   * Copies tokens to the start of the staging bytes and leaves room for object hashes after them.
+   */
   private void stage(int[] tokens, int from, int count, int objects) {
     long needed = (long) count * Integer.BYTES + (long) objects * Long.BYTES;
     if (bytes.capacity() < needed) {
@@ -320,8 +329,7 @@ public final class BlockHasher {
               + MAX_STAGED_BYTES);
     }
     int atLeast = (STAGED_TOKENS + 1) * Integer.BYTES;
-    bytes =
-        ByteBuffer.allocate((int) Math.max(needed, atLeast)).order(ByteOrder.LITTLE_ENDIAN);
+    bytes = ByteBuffer.allocate((int) Math.max(needed, atLeast)).order(ByteOrder.LITTLE_ENDIAN);
     ints = bytes.asIntBuffer();
   }
 }

@@ -4,11 +4,12 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * The multimodal objects of consecutive blocks: for every block a list of object hashes, and for every object the token
- * ranges it takes inside the block.
+ * The multimodal objects of consecutive blocks: for every block a list of object hashes, and for
+ * every object the token ranges it takes inside the block.
  *
- * <p>A reusable, growing structure of arrays; not thread safe. Fill it block by block: any number of {@link #object}, each
- * followed by any number of {@link #range}, then {@link #endBlock}. Filling allocates nothing once it has grown.
+ * <p>A reusable, growing structure of arrays; not thread safe. Fill it block by block: any number
+ * of {@link #object}, each followed by any number of {@link #range}, then {@link #endBlock}.
+ * Filling allocates nothing once it has grown.
  */
 public final class BlockObjects {
   private int blocks;
@@ -60,7 +61,8 @@ public final class BlockObjects {
    */
   public BlockObjects range(int start, int end) {
     if (objects == firstObject(blocks)) {
-      throw new IllegalStateException("range = [" + start + ", " + end + "): needs an object first");
+      throw new IllegalStateException(
+          "range = [" + start + ", " + end + "): needs an object first");
     }
     if (2 * ranges == bounds.length) {
       bounds = Arrays.copyOf(bounds, ranges * 4);

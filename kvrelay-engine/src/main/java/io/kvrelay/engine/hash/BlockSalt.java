@@ -3,10 +3,11 @@ package io.kvrelay.engine.hash;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The seed of a request's local hashes: the base seed plus one hash for the adapter and one for the cache namespace.
+ * The seed of a request's local hashes: the base seed plus one hash for the adapter and one for the
+ * cache namespace.
  *
- * <p>Immutable and shareable. Keep one per adapter and namespace in use: making one hashes two texts and prepares the
- * seeded hash, using one costs nothing.
+ * <p>Immutable and shareable. Keep one per adapter and namespace in use: making one hashes two
+ * texts and prepares the seeded hash, using one costs nothing.
  */
 public final class BlockSalt {
   /** Seed of everything that is not salted. */
@@ -25,9 +26,11 @@ public final class BlockSalt {
   }
 
   /**
-   * The salt of an adapter and a namespace. The inner seeds differ, so one name gives two different salts in the two roles.
+   * The salt of an adapter and a namespace. The inner seeds differ, so one name gives two different
+   * salts in the two roles.
    *
-   * @param loraName the runtime adapter name, not the model name of a request; null or empty for the base model
+   * @param loraName the runtime adapter name, not the model name of a request; null or empty for
+   *     the base model
    * @param cacheNamespace the cache namespace; null or empty for none
    * @return the salt
    * @throws IllegalArgumentException if a name holds an unpaired surrogate

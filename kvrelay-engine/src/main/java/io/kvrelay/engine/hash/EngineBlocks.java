@@ -7,14 +7,17 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a worker does with its engine's store event before it publishes it: refuse repeated engine hashes, cut the tokens into
- * blocks, normalize multimodal placeholders, hash.
+ * What a worker does with its engine's store event before it publishes it: refuse repeated engine
+ * hashes, cut the tokens into blocks, normalize multimodal placeholders, hash.
  *
- * <p>Set the inputs of one engine event, then call {@link #cut} and {@link #localHashes()}, or {@link #event}. Reusable; not
- * thread safe; {@link #cut} allocates nothing once grown.
+ * <p>Set the inputs of one engine event, then call {@link #cut} and {@link #localHashes()}, or
+ * {@link #event}. Reusable; not thread safe; {@link #cut} allocates nothing once grown.
  */
 public final class EngineBlocks {
-  /** Result of {@link #cut}: an engine hash occurs twice, so the store must become a removal of nothing. */
+  /**
+   * Result of {@link #cut}: an engine hash occurs twice, so the store must become a removal of
+   * nothing.
+   */
   public static final int REPEATED_HASH = -1;
 
   private static final long[] NO_HASHES = {};
@@ -102,8 +105,8 @@ public final class EngineBlocks {
   }
 
   /**
-   * Cuts and hashes. Blocks end at the first one whose declared size is not the pool's, and at the first one whose window the
-   * tokens do not fill.
+   * Cuts and hashes. Blocks end at the first one whose declared size is not the pool's, and at the
+   * first one whose window the tokens do not fill.
    *
    * @param engineHashes the engine's block ids
    * @param tokens the tokens of all blocks
@@ -117,8 +120,7 @@ public final class EngineBlocks {
     if (!distinct.allDistinct(hasParent, parentHash, engineHashes)) {
       return REPEATED_HASH;
     }
-    int blocks =
-        Math.min(hasher.blockCount(to - from), blocksOfPoolSize(engineHashes.length));
+    int blocks = Math.min(hasher.blockCount(to - from), blocksOfPoolSize(engineHashes.length));
     if (locals.length < blocks) {
       locals = new long[Math.max(blocks, locals.length * 2)];
     }
@@ -138,8 +140,8 @@ public final class EngineBlocks {
   }
 
   /**
-   * Cuts and hashes, and makes the event to publish: a store of the leading blocks, or a removal of nothing if an engine hash
-   * is repeated. Either keeps the stream of event ids contiguous.
+   * Cuts and hashes, and makes the event to publish: a store of the leading blocks, or a removal of
+   * nothing if an engine hash is repeated. Either keeps the stream of event ids contiguous.
    *
    * @param member whose cache
    * @param eventId the engine event's number

@@ -13,10 +13,12 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * The digests that make up a pool's identity. Static and thread safe; every method allocates and none is on a hot path.
+ * The digests that make up a pool's identity. Static and thread safe; every method allocates and
+ * none is on a hot path.
  *
- * <p>A digest is the first 16 bytes of the BLAKE3 hash of tagged, length-framed material. The block size and the hash format
- * belong to the cache semantics however they are derived; an explicit map replaces only the rest.
+ * <p>A digest is the first 16 bytes of the BLAKE3 hash of tagged, length-framed material. The block
+ * size and the hash format belong to the cache semantics however they are derived; an explicit map
+ * replaces only the rest.
  */
 public final class Identities {
   private static final String SEMANTICS_DEFAULT = "dynamo/indexer-cache-semantics/default/v1";

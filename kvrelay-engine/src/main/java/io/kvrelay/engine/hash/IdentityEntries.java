@@ -7,9 +7,11 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The operator's explicit identity of one dimension: 1 to 32 keys with their values, in the order of the keys' UTF-8 bytes.
+ * The operator's explicit identity of one dimension: 1 to 32 keys with their values, in the order
+ * of the keys' UTF-8 bytes.
  *
- * <p>Immutable and shareable. Keys and values are taken as they are, surrounding white space included.
+ * <p>Immutable and shareable. Keys and values are taken as they are, surrounding white space
+ * included.
  */
 public final class IdentityEntries {
   /** Most entries of one map. */
@@ -61,8 +63,8 @@ public final class IdentityEntries {
      * @param key the key, 1 to {@value #MAX_KEY_BYTES} UTF-8 bytes
      * @param value the value, 1 to {@value #MAX_VALUE_BYTES} UTF-8 bytes
      * @return this
-     * @throws IllegalArgumentException if a length is out of bounds, the key is there already, even with an equal value, or
-     *     the map is full
+     * @throws IllegalArgumentException if a length is out of bounds, the key is there already, even
+     *     with an equal value, or the map is full
      */
     public Builder put(String key, String value) {
       checkLength(key, MAX_KEY_BYTES, "explicit identity key");
@@ -82,7 +84,13 @@ public final class IdentityEntries {
       int length = Utf8.encode(text, field).length;
       if (length < 1 || length > maxBytes) {
         throw new IllegalArgumentException(
-            field + " = \"" + text + "\": must have 1.." + maxBytes + " UTF-8 bytes, has " + length);
+            field
+                + " = \""
+                + text
+                + "\": must have 1.."
+                + maxBytes
+                + " UTF-8 bytes, has "
+                + length);
       }
     }
 

@@ -22,8 +22,9 @@ public final class Multimodal {
   }
 
   /**
-   * The hash of an object that is named by a text. Exactly 64 ASCII hexadecimal digits of either case are a digest already
-   * and give their first 16 digits; any other text is hashed, without a seed.
+   * The hash of an object that is named by a text. Exactly 64 ASCII hexadecimal digits of either
+   * case are a digest already and give their first 16 digits; any other text is hashed, without a
+   * seed.
    *
    * @param identifier the text
    * @return the hash, or nothing for the empty text

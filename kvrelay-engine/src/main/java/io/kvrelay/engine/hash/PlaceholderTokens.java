@@ -1,8 +1,9 @@
 package io.kvrelay.engine.hash;
 
 /**
- * The token ids that a model's engine writes where an image or a video stands. Their runs are replaced by pad values before a
- * block is hashed, so that an engine with placeholders and one with pad tokens name a block alike.
+ * The token ids that a model's engine writes where an image or a video stands. Their runs are
+ * replaced by pad values before a block is hashed, so that an engine with placeholders and one with
+ * pad tokens name a block alike.
  *
  * @param imageToken unsigned 32-bit token id, or {@link #ABSENT}
  * @param videoToken unsigned 32-bit token id, or {@link #ABSENT}
@@ -39,7 +40,8 @@ public record PlaceholderTokens(long imageToken, long videoToken) {
    * @param objects the hashes of the block's objects, in their order
    * @param from index of the first object
    * @param to index after the last one
-   * @return true if the window now names its objects itself; false if it must be hashed natively, with the objects' hashes
+   * @return true if the window now names its objects itself; false if it must be hashed natively,
+   *     with the objects' hashes
    */
   boolean replace(int[] window, int length, long[] objects, int from, int to) {
     if (from == to) {
@@ -50,7 +52,10 @@ public record PlaceholderTokens(long imageToken, long videoToken) {
         : replaceExactly(window, length, objects, from, to);
   }
 
-  /** Without a video token each image run takes one object, and runs beyond the objects reuse the last. */
+  /**
+   * Without a video token each image run takes one object, and runs beyond the objects reuse the
+   * last.
+   */
   private boolean replaceImages(int[] window, int length, long[] objects, int from, int to) {
     int object = from - 1;
     boolean inRun = false;

@@ -3,10 +3,12 @@ package io.kvrelay.engine.hash;
 import java.util.Arrays;
 
 /**
- * The multimodal objects of one request, as token ranges of the whole request, and their distribution over its blocks.
+ * The multimodal objects of one request, as token ranges of the whole request, and their
+ * distribution over its blocks.
  *
- * <p>Each range is intersected with every block's own tokens ({@code [i * B, (i + 1) * B)}, in both hash formats); ranges of
- * one hash that meet in a block belong to one object there. Reusable; not thread safe; allocates nothing once grown.
+ * <p>Each range is intersected with every block's own tokens ({@code [i * B, (i + 1) * B)}, in both
+ * hash formats); ranges of one hash that meet in a block belong to one object there. Reusable; not
+ * thread safe; allocates nothing once grown.
  */
 public final class RequestObjects {
   private static final int INITIAL = 8;
@@ -74,7 +76,8 @@ public final class RequestObjects {
    *
    * @param blockSize tokens per block, at least 1
    * @param blockCount number of complete blocks
-   * @param out receives {@code blockCount} blocks; inside a block the objects stand in the order they were first added
+   * @param out receives {@code blockCount} blocks; inside a block the objects stand in the order
+   *     they were first added
    */
   public void toBlocks(int blockSize, int blockCount, BlockObjects out) {
     countPieces(blockSize, blockCount);
@@ -132,8 +135,7 @@ public final class RequestObjects {
         int i = pieces[q];
         if (i >= 0 && mmHash[i] == mmHash[first]) {
           int base = block * blockSize;
-          out.range(
-              Math.max(start[i] - base, 0), (int) Math.min((long) end[i] - base, blockSize));
+          out.range(Math.max(start[i] - base, 0), (int) Math.min((long) end[i] - base, blockSize));
           pieces[q] = -1;
         }
       }

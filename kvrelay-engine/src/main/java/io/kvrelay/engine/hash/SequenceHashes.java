@@ -3,11 +3,11 @@ package io.kvrelay.engine.hash;
 import java.util.Objects;
 
 /**
- * The chain from local hashes to sequence hashes, the canonical names of prefixes. Producer and search call the same {@link
- * #child}; nothing else in the engine chains hashes.
+ * The chain from local hashes to sequence hashes, the canonical names of prefixes. Producer and
+ * search call the same {@link #child}; nothing else in the engine chains hashes.
  *
- * <p>Static, thread safe, allocation-free except where an array is returned. The chain seed is never salted: salts act
- * through the local hashes alone.
+ * <p>Static, thread safe, allocation-free except where an array is returned. The chain seed is
+ * never salted: salts act through the local hashes alone.
  */
 public final class SequenceHashes {
   /** Seed of the chain. */

@@ -7,8 +7,8 @@ import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
 
 /**
- * UTF-8 bytes of texts that take part in an identity. {@link String#getBytes} would silently turn an unpaired surrogate into
- * a question mark, and two different names into one.
+ * UTF-8 bytes of texts that take part in an identity. {@link String#getBytes} would silently turn
+ * an unpaired surrogate into a question mark, and two different names into one.
  */
 final class Utf8 {
   private Utf8() {}

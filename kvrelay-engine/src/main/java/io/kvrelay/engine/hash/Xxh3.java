@@ -10,18 +10,20 @@ import java.util.Objects;
 /**
  * XXH3, 64-bit, with one seed: the hash of this contract.
  *
- * <p>An instance is immutable and may be shared; it holds everything that depends on the seed alone. The three fixed-size
- * methods, for 2, 8 and 16 bytes, are the hot path of filter addressing and of the sequence chain: straight-line code that
- * reads no memory but this object. No method blocks or allocates, except {@link #hashBytes} and {@link #hashUtf8}, which
- * wrap their argument.
+ * <p>An instance is immutable and may be shared; it holds everything that depends on the seed
+ * alone. The three fixed-size methods, for 2, 8 and 16 bytes, are the hot path of filter addressing
+ * and of the sequence chain: straight-line code that reads no memory but this object. No method
+ * blocks or allocates, except {@link #hashBytes} and {@link #hashUtf8}, which wrap their argument.
  *
- * <p>All inputs are little-endian and all results are unsigned. Inputs beyond 16 bytes come as a {@link ByteBuffer} and are
- * read through a view handle, which costs the same for a heap, a read-only and a direct buffer and ignores the buffer's
- * order, position and mark. The plain handle access is enough: nothing here is shared while it is written.
+ * <p>All inputs are little-endian and all results are unsigned. Inputs beyond 16 bytes come as a
+ * {@link ByteBuffer} and are read through a view handle, which costs the same for a heap, a
+ * read-only and a direct buffer and ignores the buffer's order, position and mark. The plain handle
+ * access is enough: nothing here is shared while it is written.
  *
- * <p>Written from the published XXH3 specification (Collet, xxHash 0.8). It is not taken from a library because the one for
- * the JVM reads memory through {@code sun.misc.Unsafe}, which newer JVMs report on a host's standard error and later ones
- * refuse; the tests compare every length class with that library.
+ * <p>Written from the published XXH3 specification (Collet, xxHash 0.8). It is not taken from a
+ * library because the one for the JVM reads memory through {@code sun.misc.Unsafe}, which newer
+ * JVMs report on a host's standard error and later ones refuse; the tests compare every length
+ * class with that library.
  */
 public final class Xxh3 {
   /** Seed 0. */
@@ -88,8 +90,8 @@ public final class Xxh3 {
    * @return the hash
    */
   public long hashShort(int value) {
-    long low = value & 0xFF;
-    long high = (value >>> 8) & 0xFF;
+    long low = value & 0xFFL;
+    long high = (value & 0xFF00L) >>> 8;
     return avalancheXxh64((low << 16 | high << 24 | high | 2 << 8) ^ flip1to3);
   }
 
@@ -230,7 +232,10 @@ public final class Xxh3 {
     return h ^ (h >>> 32);
   }
 
-  /** Both halves of the 128-bit product, folded; the two masks turn the signed high half into the unsigned one. */
+  /**
+   * Both halves of the 128-bit product, folded; the two masks turn the signed high half into the
+   * unsigned one.
+   */
   static long fold(long a, long b) {
     return (a * b) ^ (Math.multiplyHigh(a, b) + ((a >> 63) & b) + ((b >> 63) & a));
   }

@@ -5,9 +5,9 @@ import java.nio.ByteBuffer;
 /**
  * XXH3 of inputs above 240 bytes, for one seed. Immutable.
  *
- * <p>Eight accumulators take one stripe of 64 bytes at a time; a block of 16 stripes walks once through the secret and ends
- * in a scramble. The accumulators are local variables, not an array: this is one long method on purpose, so that they live in
- * registers and a hash allocates nothing.
+ * <p>Eight accumulators take one stripe of 64 bytes at a time; a block of 16 stripes walks once
+ * through the secret and ends in a scramble. The accumulators are local variables, not an array:
+ * this is one long method on purpose, so that they live in registers and a hash allocates nothing.
  */
 final class Xxh3Long {
   private static final int STRIPE_BYTES = 64;
