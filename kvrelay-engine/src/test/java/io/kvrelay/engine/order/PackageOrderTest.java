@@ -50,7 +50,6 @@ class PackageOrderTest {
       List.of(
           "java..",
           "org.jspecify..",
-          "net.openhft.hashing..",
           "org.jctools.queues..",
           "org.apache.commons.codec..",
           "io.kvrelay.api..");
