@@ -31,19 +31,6 @@ class DocumentsTest {
     assertThat(dead).isEmpty();
   }
 
-  @Test
-  void theIndexNamesEveryDocument() throws IOException {
-    Path docs = ROOT.resolve("docs");
-    try (Stream<Path> files = Files.list(docs)) {
-      List<String> names =
-          files
-              .map(file -> file.getFileName().toString())
-              .filter(name -> name.endsWith(".md") && !name.equals("README.md"))
-              .toList();
-      assertThat(links(docs.resolve("README.md")).toList()).containsAll(names);
-    }
-  }
-
   private static List<Path> documents() throws IOException {
     try (Stream<Path> top = Files.list(ROOT);
         Stream<Path> docs = Files.walk(ROOT.resolve("docs"))) {
