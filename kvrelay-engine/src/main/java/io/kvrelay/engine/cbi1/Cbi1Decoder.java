@@ -1,0 +1,427 @@
+package io.kvrelay.engine.cbi1;
+
+import io.kvrelay.api.CkfFormat;
+import io.kvrelay.api.PublicationFrame;
+import io.kvrelay.api.RelayErrorReason;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Checks frames against one format and shows their content in place.
+ *
+ * <p>Reusable and not thread safe: each {@link #decode} replaces the content of the one before.
+ * Nothing is copied and nothing is allocated, whatever a frame claims; a frame that fails leaves
+ * only {@link #error}. The frame's bytes must not change while they are shown.
+ *
+ * <p>What is not checked here is the consumer's to check, on every frame: the data center, the
+ * relation of sequences, empty deltas and repeated buckets.
+ */
+public final class Cbi1Decoder {
+  private static final VarHandle SHORTS = view(short[].class);
+  private static final VarHandle INTS = view(int[].class);
+  private static final VarHandle LONGS = view(long[].class);
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
+  private final CkfFormat expected;
+  private ByteBuffer frame = NOTHING;
+  private int start;
+  private int length;
+  private PublicationFrame.@Nullable Kind kind;
+  private @Nullable Cbi1Error error;
+  private long errorValue;
+  private long errorLimit;
+  private int count;
+
+  /**
+   * Creates a decoder.
+   *
+   * @param expected the format of the subscribed producer
+   */
+  public Cbi1Decoder(CkfFormat expected) {
+    this.expected = expected;
+  }
+
+  private static VarHandle view(Class<?> arrayClass) {
+    return MethodHandles.byteBufferViewVarHandle(arrayClass, ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /**
+   * Checks a frame and shows its content from now on.
+   *
+   * @param payload the frame from position to limit; its state stays as it is, its order does not
+   *     matter
+   * @return whether the frame is good; if not, {@link #error} says why
+   */
+  public boolean decode(ByteBuffer payload) {
+    release();
+    frame = payload;
+    start = payload.position();
+    length = payload.remaining();
+    if (checkHeader() && checkFormat()) {
+      checkBody();
+    }
+    if (error != null) {
+      frame = NOTHING;
+      kind = null;
+      return false;
+    }
+    return true;
+  }
+
+  /**
+   * Checks a frame that has to be good.
+   *
+   * @param payload the frame from position to limit
+   * @throws Cbi1Exception if it is not
+   */
+  public void decodeOrThrow(ByteBuffer payload) {
+    if (!decode(payload)) {
+      throw exception();
+    }
+  }
+
+  /** Lets go of the frame. */
+  public void release() {
+    frame = NOTHING;
+    kind = null;
+    error = null;
+    errorValue = 0;
+    errorLimit = 0;
+    count = 0;
+  }
+
+  private boolean checkHeader() {
+    if (length < Cbi1.HEADER_BYTES) {
+      return fail(Cbi1Error.TRUNCATED);
+    }
+    if (length > Cbi1.MAX_FRAME_BYTES) {
+      return fail(Cbi1Error.FRAME_TOO_LARGE, length, Cbi1.MAX_FRAME_BYTES);
+    }
+    if (u32(0) != Cbi1.MAGIC) {
+      return fail(Cbi1Error.MAGIC);
+    }
+    int version = u16(Cbi1.WIRE_VERSION_AT);
+    if (version != Cbi1.WIRE_VERSION) {
+      return fail(Cbi1Error.WIRE_VERSION, version, 0);
+    }
+    return Cbi1.checksum(frame, start, length) == u32(Cbi1.CHECKSUM_AT) || fail(Cbi1Error.CHECKSUM);
+  }
+
+  private boolean checkFormat() {
+    if (u16(Cbi1.FORMAT_VERSION_AT) != CkfFormat.VERSION) {
+      return fail(Cbi1Error.FORMAT_VERSION);
+    }
+    if (u8(Cbi1.FINGERPRINT_BITS_AT) != CkfFormat.FINGERPRINT_BITS) {
+      return fail(Cbi1Error.FORMAT_FINGERPRINT_BITS);
+    }
+    if (u8(Cbi1.SLOTS_AT) != CkfFormat.SLOTS_PER_BUCKET) {
+      return fail(Cbi1Error.FORMAT_SLOTS_PER_BUCKET);
+    }
+    // The whole 64-bit count is compared, so none has to fit an int first.
+    return (u64(Cbi1.SEED_AT) == expected.seed()
+            && u64(Cbi1.BUCKET_COUNT_AT) == expected.bucketCount())
+        || fail(Cbi1Error.FORMAT_MISMATCH);
+  }
+
+  private boolean checkBody() {
+    int flags = u16(Cbi1.FLAGS_AT);
+    return switch (flags) {
+      case Cbi1.FLAG_DELTA -> checkDelta();
+      case Cbi1.FLAG_CHUNK -> checkChunk();
+      default -> fail(Cbi1Error.FLAGS, flags, 0);
+    };
+  }
+
+  private boolean checkDelta() {
+    int body = length - Cbi1.HEADER_BYTES;
+    if (body < Cbi1.DELTA_PREFIX_BYTES) {
+      return fail(Cbi1Error.MALFORMED);
+    }
+    int images = u32(Cbi1.IMAGE_COUNT_AT);
+    if (Integer.compareUnsigned(images, Cbi1.MAX_DELTA_IMAGES) > 0) {
+      return fail(
+          Cbi1Error.DELTA_IMAGE_COUNT, Integer.toUnsignedLong(images), Cbi1.MAX_DELTA_IMAGES);
+    }
+    if (body != Cbi1.DELTA_PREFIX_BYTES + images * Cbi1.IMAGE_BYTES) {
+      return fail(Cbi1Error.MALFORMED);
+    }
+    // Bit for bit: a bucket is out of range if it has any bit of the power of two or above it.
+    int outside = -expected.bucketCount();
+    int bits = 0;
+    for (int i = 0, at = Cbi1.IMAGES_AT; i < images; i++, at += Cbi1.IMAGE_BYTES) {
+      bits |= u32(at);
+    }
+    if ((bits & outside) != 0) {
+      return fail(Cbi1Error.MALFORMED);
+    }
+    kind = PublicationFrame.Kind.DELTA;
+    count = images;
+    return true;
+  }
+
+  private boolean checkChunk() {
+    int body = length - Cbi1.HEADER_BYTES;
+    if (body < Cbi1.CHUNK_PREFIX_BYTES) {
+      return fail(Cbi1Error.MALFORMED);
+    }
+    // An index below an unsigned count also rules out a count of zero.
+    if (Integer.compareUnsigned(u32(Cbi1.CHUNK_INDEX_AT), u32(Cbi1.CHUNK_COUNT_AT)) >= 0) {
+      return fail(Cbi1Error.MALFORMED);
+    }
+    int bytes = body - Cbi1.CHUNK_PREFIX_BYTES;
+    if (bytes % Long.BYTES != 0) {
+      return fail(Cbi1Error.MALFORMED);
+    }
+    int words = bytes / Long.BYTES;
+    if (exceedsChunk(words)) {
+      return fail(Cbi1Error.SNAPSHOT_CHUNK_WORD_COUNT, words, Cbi1.CHUNK_BUCKETS);
+    }
+    // Subtracting from the count instead of adding to the offset cannot overflow.
+    long offset = u64(Cbi1.BUCKET_OFFSET_AT);
+    long buckets = expected.bucketCount();
+    if (Long.compareUnsigned(offset, buckets) > 0 || words > buckets - offset) {
+      return fail(Cbi1Error.MALFORMED);
+    }
+    kind = PublicationFrame.Kind.SNAPSHOT_CHUNK;
+    count = words;
+    return true;
+  }
+
+  /** A guard that the frame limit keeps from ever firing. */
+  static boolean exceedsChunk(int words) {
+    return words > Cbi1.CHUNK_BUCKETS;
+  }
+
+  private boolean fail(Cbi1Error what) {
+    return fail(what, 0, 0);
+  }
+
+  private boolean fail(Cbi1Error what, long value, long limit) {
+    error = what;
+    errorValue = value;
+    errorLimit = limit;
+    return false;
+  }
+
+  /**
+   * Why the last frame is not good.
+   *
+   * @return the error, or null if it is good
+   */
+  public @Nullable Cbi1Error error() {
+    return error;
+  }
+
+  /**
+   * The error as an exception, with the value it carries.
+   *
+   * @return a new exception with the reason {@link RelayErrorReason#PROTOCOL_VIOLATION}
+   * @throws IllegalStateException if the last frame is good
+   */
+  public Cbi1Exception exception() {
+    if (error == null) {
+      throw new IllegalStateException("the last frame is good");
+    }
+    return new Cbi1Exception(error, RelayErrorReason.PROTOCOL_VIOLATION, errorValue, errorLimit);
+  }
+
+  /**
+   * What the frame is.
+   *
+   * @return {@code SNAPSHOT_CHUNK} or {@code DELTA}
+   * @throws IllegalStateException if no good frame is shown; so do all methods below
+   */
+  public PublicationFrame.Kind kind() {
+    if (kind == null) {
+      throw new IllegalStateException("no good frame is shown");
+    }
+    return kind;
+  }
+
+  /**
+   * The header's data center.
+   *
+   * @return the unsigned id
+   */
+  public long dcId() {
+    kind();
+    return u64(Cbi1.DC_ID_AT);
+  }
+
+  /**
+   * The header's sequence.
+   *
+   * @return the unsigned sequence
+   */
+  public long epoch() {
+    kind();
+    return u64(Cbi1.EPOCH_AT);
+  }
+
+  /**
+   * The header's bucket count.
+   *
+   * @return the bucket count, equal to the expected one
+   */
+  public int bucketCount() {
+    kind();
+    return (int) u64(Cbi1.BUCKET_COUNT_AT);
+  }
+
+  /**
+   * The sequence a delta continues.
+   *
+   * @return the unsigned sequence
+   */
+  public long baseEpoch() {
+    require(PublicationFrame.Kind.DELTA);
+    return u64(Cbi1.BASE_EPOCH_AT);
+  }
+
+  /**
+   * Images of a delta.
+   *
+   * @return their number
+   */
+  public int imageCount() {
+    require(PublicationFrame.Kind.DELTA);
+    return count;
+  }
+
+  /**
+   * Bucket of one image.
+   *
+   * @param image 0..{@link #imageCount}-1
+   * @return the bucket index, below the bucket count
+   */
+  public int bucket(int image) {
+    return u32(imageAt(image));
+  }
+
+  /**
+   * Word of one image.
+   *
+   * @param image 0..{@link #imageCount}-1
+   * @return the whole bucket word
+   */
+  public long word(int image) {
+    return u64(imageAt(image) + 4);
+  }
+
+  private int imageAt(int image) {
+    require(PublicationFrame.Kind.DELTA);
+    return Cbi1.IMAGES_AT + Objects.checkIndex(image, count) * Cbi1.IMAGE_BYTES;
+  }
+
+  /**
+   * Copies all images of a delta, in order.
+   *
+   * @param buckets receives the buckets, from index 0
+   * @param words receives the words, from index 0
+   * @return their number
+   * @throws IndexOutOfBoundsException if an array is too short
+   */
+  public int copyImages(int[] buckets, long[] words) {
+    require(PublicationFrame.Kind.DELTA);
+    Objects.checkFromIndexSize(0, count, Math.min(buckets.length, words.length));
+    for (int i = 0, at = Cbi1.IMAGES_AT; i < count; i++, at += Cbi1.IMAGE_BYTES) {
+      buckets[i] = u32(at);
+      words[i] = u64(at + 4);
+    }
+    return count;
+  }
+
+  /**
+   * Position of a chunk in its snapshot.
+   *
+   * @return the index, unsigned
+   */
+  public int chunkIndex() {
+    require(PublicationFrame.Kind.SNAPSHOT_CHUNK);
+    return u32(Cbi1.CHUNK_INDEX_AT);
+  }
+
+  /**
+   * Chunks of the snapshot.
+   *
+   * @return their number, unsigned
+   */
+  public int chunkCount() {
+    require(PublicationFrame.Kind.SNAPSHOT_CHUNK);
+    return u32(Cbi1.CHUNK_COUNT_AT);
+  }
+
+  /**
+   * Bucket of a chunk's first word.
+   *
+   * @return 0 to the bucket count
+   */
+  public int bucketOffset() {
+    require(PublicationFrame.Kind.SNAPSHOT_CHUNK);
+    return (int) u64(Cbi1.BUCKET_OFFSET_AT);
+  }
+
+  /**
+   * Words of a chunk.
+   *
+   * @return their number
+   */
+  public int wordCount() {
+    require(PublicationFrame.Kind.SNAPSHOT_CHUNK);
+    return count;
+  }
+
+  /**
+   * One word of a chunk.
+   *
+   * @param index 0..{@link #wordCount}-1
+   * @return the word of bucket {@code bucketOffset() + index}
+   */
+  public long chunkWord(int index) {
+    require(PublicationFrame.Kind.SNAPSHOT_CHUNK);
+    return u64(Cbi1.WORDS_AT + Objects.checkIndex(index, count) * Long.BYTES);
+  }
+
+  /**
+   * Copies all words of a chunk.
+   *
+   * @param target receives the words
+   * @param from where the first one goes
+   * @throws IndexOutOfBoundsException if they do not fit
+   */
+  public void copyWords(long[] target, int from) {
+    require(PublicationFrame.Kind.SNAPSHOT_CHUNK);
+    Objects.checkFromIndexSize(from, count, target.length);
+    // A buffer view's bulk move would be faster on older JVMs, but a view has to be allocated.
+    int at = start + Cbi1.WORDS_AT;
+    for (int i = 0; i < count; i++) {
+      target[from + i] = (long) LONGS.get(frame, at + i * Long.BYTES);
+    }
+  }
+
+  private void require(PublicationFrame.Kind wanted) {
+    if (kind() != wanted) {
+      throw new IllegalStateException("the frame is a " + kind + ", not a " + wanted);
+    }
+  }
+
+  private int u8(int at) {
+    return frame.get(start + at) & 0xFF;
+  }
+
+  private int u16(int at) {
+    return (short) SHORTS.get(frame, start + at) & 0xFFFF;
+  }
+
+  private int u32(int at) {
+    return (int) INTS.get(frame, start + at);
+  }
+
+  private long u64(int at) {
+    return (long) LONGS.get(frame, start + at);
+  }
+}
