@@ -19,6 +19,7 @@ import java.util.concurrent.Executor;
 public final class VirtualRuntime implements RelayRuntime {
   private static final long WALL_CLOCK_START_MILLIS = 1_700_000_000_000L;
 
+  @SuppressWarnings("ArrayRecordComponent") // a flag shared with the handle, never compared
   private record Due(long atNanos, long order, Runnable task, boolean[] cancelled) {}
 
   private final SplittableRandom random;
