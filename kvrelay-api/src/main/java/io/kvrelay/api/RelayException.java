@@ -1,5 +1,6 @@
 package io.kvrelay.api;
 
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +57,12 @@ public class RelayException extends RuntimeException {
    */
   public RecoveryAction action() {
     return action;
+  }
+
+  /** Never null. */
+  @Override
+  public String getMessage() {
+    return Objects.requireNonNull(super.getMessage());
   }
 
   /** The message stays as it was written; a log line also wants the reason. */
