@@ -17,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  * Nothing is copied and nothing is allocated, whatever a frame claims; a frame that fails leaves
  * only {@link #error}. The frame's bytes must not change while they are shown.
  *
+ * <p>The view handles are plain memory access at any offset of any kind of buffer: a decoder and
+ * the frame it shows belong to one thread.
+ *
  * <p>What is not checked here is the consumer's to check, on every frame: the data center, the
  * relation of sequences, empty deltas and repeated buckets.
  */
@@ -152,8 +155,10 @@ public final class Cbi1Decoder {
     // Bit for bit: a bucket is out of range if it has any bit of the power of two or above it.
     int outside = -expected.bucketCount();
     int bits = 0;
-    for (int i = 0, at = Cbi1.IMAGES_AT; i < images; i++, at += Cbi1.IMAGE_BYTES) {
-      bits |= u32(at);
+    ByteBuffer in = frame;
+    int at = start + Cbi1.IMAGES_AT;
+    for (int i = 0; i < images; i++, at += Cbi1.IMAGE_BYTES) {
+      bits |= (int) INTS.get(in, at);
     }
     if ((bits & outside) != 0) {
       return fail(Cbi1Error.MALFORMED);
@@ -328,11 +333,14 @@ public final class Cbi1Decoder {
   public int copyImages(int[] buckets, long[] words) {
     require(PublicationFrame.Kind.DELTA);
     Objects.checkFromIndexSize(0, count, Math.min(buckets.length, words.length));
-    for (int i = 0, at = Cbi1.IMAGES_AT; i < count; i++, at += Cbi1.IMAGE_BYTES) {
-      buckets[i] = u32(at);
-      words[i] = u64(at + 4);
+    ByteBuffer in = frame;
+    int images = count;
+    int at = start + Cbi1.IMAGES_AT;
+    for (int i = 0; i < images; i++, at += Cbi1.IMAGE_BYTES) {
+      buckets[i] = (int) INTS.get(in, at);
+      words[i] = (long) LONGS.get(in, at + 4);
     }
-    return count;
+    return images;
   }
 
   /**
@@ -397,9 +405,11 @@ public final class Cbi1Decoder {
     require(PublicationFrame.Kind.SNAPSHOT_CHUNK);
     Objects.checkFromIndexSize(from, count, target.length);
     // A buffer view's bulk move would be faster on older JVMs, but a view has to be allocated.
+    ByteBuffer in = frame;
+    int total = count;
     int at = start + Cbi1.WORDS_AT;
-    for (int i = 0; i < count; i++) {
-      target[from + i] = (long) LONGS.get(frame, at + i * Long.BYTES);
+    for (int i = 0; i < total; i++) {
+      target[from + i] = (long) LONGS.get(in, at + i * Long.BYTES);
     }
   }
 
