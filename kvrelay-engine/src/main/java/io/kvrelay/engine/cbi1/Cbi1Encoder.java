@@ -20,6 +20,8 @@ import java.util.Objects;
  * <p>Errors are {@link Cbi1Exception}s with the reason {@link
  * RelayErrorReason#INVALID_PUBLICATION}: the publication contradicts its format, so its generation
  * must be fenced.
+ *
+ * <p>The view handles are plain access to a frame that no other thread has seen yet.
  */
 public final class Cbi1Encoder {
   private static final VarHandle SHORTS = view(short[].class);
