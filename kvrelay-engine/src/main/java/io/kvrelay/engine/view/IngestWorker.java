@@ -1,0 +1,397 @@
+package io.kvrelay.engine.view;
+
+import java.lang.System.Logger.Level;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One serial mailbox of an ingestion pool: it owns the ingestors of its lanes and carries out their
+ * commands one after the other, on whatever thread the runtime's executor lends it. The queue is
+ * bounded and shared by the worker's lanes; control commands may wait for a place in it.
+ *
+ * <p>An unexpected failure ends the worker, not the process and not its neighbours: its lanes
+ * become unreadable first, then the worker counts as failed, then the fault is posted. Its lanes
+ * recover on another worker with their next assignment.
+ *
+ * <pre>
+ * field                           mode       guarded by
+ * failed                          volatile   written under the monitor
+ * ring, head, size, waiting       plain      the monitor
+ * stopping                        plain      the monitor
+ * scheduled                       plain      the monitor; whoever sets it owns the worker's turn
+ * owned                           plain      the owner of the turn
+ * </pre>
+ */
+final class IngestWorker implements Runnable {
+  private static final System.Logger LOG = System.getLogger(IngestWorker.class.getName());
+  private static final int COMMANDS_PER_TURN = 64;
+
+  /** What a turn takes from a worker that is to end. */
+  private static final IngestCommand STOP = new IngestCommand() {};
+
+  /** What became of an offer. */
+  enum Offer {
+    QUEUED,
+    WAITING,
+    FULL,
+    FAILED
+  }
+
+  /** A lane this worker writes. */
+  private static final class OwnedLane {
+    final LaneAdmission admission;
+    final LaneIngestor ingestor;
+    long observedEpoch;
+
+    OwnedLane(LaneAdmission admission, LaneIngestor ingestor) {
+      this.admission = admission;
+      this.ingestor = ingestor;
+    }
+  }
+
+  private final IngestionPool pool;
+  private final int id;
+  private final IngestProbe probe;
+  private final @Nullable IngestCommand[] ring;
+  private final ArrayDeque<ControlCommand> waiting = new ArrayDeque<>();
+  private final @Nullable OwnedLane[] owned;
+  private final CompletableFuture<Void> ended = new CompletableFuture<>();
+  private int head;
+  private int size;
+  private boolean scheduled;
+  private boolean stopping;
+  private volatile boolean failed;
+
+  IngestWorker(IngestionPool pool, int id, int queueCapacity, int lanes, IngestProbe probe) {
+    this.pool = pool;
+    this.id = id;
+    this.probe = probe;
+    this.ring = new @Nullable IngestCommand[queueCapacity];
+    this.owned = new @Nullable OwnedLane[lanes];
+  }
+
+  int id() {
+    return id;
+  }
+
+  boolean isFailed() {
+    return failed;
+  }
+
+  /** Queues a delta if there is room. Call {@link #wake} afterwards, without a lock held. */
+  synchronized Offer offer(LaneDelta delta) {
+    if (failed) {
+      return Offer.FAILED;
+    }
+    return size == ring.length ? Offer.FULL : enqueue(delta);
+  }
+
+  /** Queues a control command, or has it wait for room. Call {@link #wake} afterwards. */
+  synchronized Offer offer(ControlCommand command) {
+    if (failed) {
+      return Offer.FAILED;
+    }
+    if (size == ring.length) {
+      waiting.add(command);
+      return Offer.WAITING;
+    }
+    return enqueue(command);
+  }
+
+  /** Takes a command back that waits for room. False if it does not. */
+  synchronized boolean withdraw(ControlCommand command) {
+    return waiting.remove(command);
+  }
+
+  private Offer enqueue(IngestCommand command) {
+    int tail = head + size;
+    ring[tail < ring.length ? tail : tail - ring.length] = command;
+    size++;
+    return Offer.QUEUED;
+  }
+
+  private @Nullable IngestCommand take() {
+    ControlCommand promoted;
+    IngestCommand command;
+    synchronized (this) {
+      if (stopping) {
+        return STOP;
+      }
+      if (size == 0) {
+        scheduled = false;
+        return null;
+      }
+      command = ring[head];
+      ring[head] = null;
+      head = head + 1 == ring.length ? 0 : head + 1;
+      size--;
+      promoted = waiting.poll();
+      if (promoted != null) {
+        enqueue(promoted);
+      }
+    }
+    if (promoted != null) {
+      promoted.queued();
+    }
+    return command;
+  }
+
+  /** Lets the executor run the worker if there is something to do. */
+  void wake() {
+    synchronized (this) {
+      if (scheduled || failed || size == 0) {
+        return;
+      }
+      scheduled = true;
+    }
+    schedule();
+  }
+
+  private void schedule() {
+    try {
+      pool.executor().execute(this);
+    } catch (RejectedExecutionException stopped) {
+      fail(null, stopped);
+    }
+  }
+
+  @Override
+  public void run() {
+    for (int i = 0; i < COMMANDS_PER_TURN; i++) {
+      IngestCommand command = take();
+      if (command == null) {
+        return;
+      }
+      if (command == STOP) {
+        fail(null, stopped());
+        return;
+      }
+      try {
+        execute(command);
+      } catch (RuntimeException | Error e) {
+        fail(command, e);
+        return;
+      }
+    }
+    schedule(); // still the owner of the turn; another worker may go first
+  }
+
+  private void execute(IngestCommand command) {
+    probe.beforeCommand(command);
+    LaneAdmission lane = command.lane;
+    if (lane == null) {
+      throw new IllegalStateException("a command without a lane");
+    }
+    if (command instanceof ControlCommand control && control.ignoresEpoch()) {
+      release(lane);
+      control.carriedOut();
+      return;
+    }
+    OwnedLane own = owned[lane.lane()];
+    if (own == null) {
+      own = claim(lane, command);
+      if (own == null) {
+        return;
+      }
+    }
+    if (lane.isFenced()) {
+      own.ingestor.retire();
+      reject(command, LaneError.ADMISSION_EPOCH_EXHAUSTED);
+      return;
+    }
+    follow(own, lane);
+    if (command.epoch != own.observedEpoch) {
+      reject(command, LaneError.LANE_RETIRED);
+      return;
+    }
+    if (command instanceof LaneDelta delta) {
+      apply(own, delta);
+    } else {
+      ((ControlCommand) command).execute(own.ingestor, probe);
+    }
+    if (lane.isFenced()) {
+      own.ingestor.retire(); // what was under way must not make the lane readable again
+    } else {
+      follow(own, lane);
+    }
+  }
+
+  private static void follow(OwnedLane own, LaneAdmission lane) {
+    long published = lane.publishedEpoch();
+    if (own.observedEpoch != published) {
+      own.ingestor.retire();
+      own.observedEpoch = published;
+    }
+  }
+
+  private @Nullable OwnedLane claim(LaneAdmission lane, IngestCommand command) {
+    LaneIngestor ingestor;
+    try {
+      ingestor = pool.index().claimLane(lane.lane());
+    } catch (LaneException refused) {
+      reject(command, refused);
+      return null;
+    }
+    synchronized (lane) {
+      if (lane.hasAssignmentEpoch()) {
+        ingestor.continueAfter(lane.lastAssignmentEpoch());
+      }
+    }
+    OwnedLane own = new OwnedLane(lane, ingestor);
+    owned[lane.lane()] = own;
+    return own;
+  }
+
+  private void apply(OwnedLane own, LaneDelta delta) {
+    LaneAdmission lane = own.admission;
+    IngestResult result = own.ingestor.applyDelta(delta);
+    LaneListener listener;
+    synchronized (lane) {
+      lane.outstanding().release(delta.deltaId);
+      listener = lane.listener();
+    }
+    delta.lane = null;
+    pool.counters().delta(result, delta.images());
+    if (result == IngestResult.LANE_DEACTIVATED) {
+      deactivated(own.ingestor, lane, delta.epoch);
+    }
+    listener.onDelta(delta, result);
+  }
+
+  /** Retires the lane generation unless its lease may be retried, and posts the fault. */
+  void deactivated(LaneIngestor ingestor, LaneAdmission lane, long epoch) {
+    LaneFault fault = ingestor.fault();
+    FailurePoint disposition = ingestor.disposition();
+    if (fault == null || disposition == null) {
+      throw new IllegalStateException("lane = " + lane.lane() + ": deactivated without a fault");
+    }
+    IngestFault posted;
+    synchronized (lane) {
+      posted = IngestFault.deactivated(lane, lane.lease(), fault, disposition);
+      if (!disposition.laneKeepsLease() && lane.isAt(epoch)) {
+        lane.retire();
+      }
+    }
+    pool.counters().deactivatedLane();
+    pool.post(posted, lane);
+  }
+
+  private void release(LaneAdmission lane) {
+    OwnedLane own = owned[lane.lane()];
+    if (own != null) {
+      owned[lane.lane()] = null;
+      letGo(own);
+    }
+  }
+
+  private static void letGo(OwnedLane own) {
+    synchronized (own.admission) {
+      own.admission.rememberEpochOf(own.ingestor);
+    }
+    own.ingestor.close();
+  }
+
+  private void reject(IngestCommand command, LaneError error) {
+    if (command instanceof ControlCommand) {
+      reject(command, new LaneException(error, "lane = " + laneOf(command) + ": " + error));
+    } else {
+      drop((LaneDelta) command);
+    }
+  }
+
+  private void reject(IngestCommand command, LaneException refused) {
+    if (command instanceof ControlCommand control) {
+      control.fail(refused);
+    } else {
+      drop((LaneDelta) command);
+    }
+  }
+
+  private void drop(LaneDelta delta) {
+    LaneAdmission lane = delta.lane;
+    if (lane != null) {
+      synchronized (lane) {
+        lane.outstanding().release(delta.deltaId);
+      }
+      delta.lane = null;
+    }
+    pool.counters().droppedDelta();
+  }
+
+  private static int laneOf(IngestCommand command) {
+    return command.lane == null ? -1 : command.lane.lane();
+  }
+
+  /** Ends the worker; the caller owns its turn. */
+  private void fail(@Nullable IngestCommand during, Throwable cause) {
+    if (!pool.isShutDown()) {
+      LOG.log(Level.ERROR, "ingestion worker " + id + " failed; its lanes take new leases", cause);
+    }
+    for (int lane = 0; lane < owned.length; lane++) {
+      OwnedLane own = owned[lane];
+      if (own != null) {
+        owned[lane] = null;
+        letGo(own);
+      }
+    }
+    List<IngestCommand> left = end();
+    if (during != null) {
+      left.add(0, during);
+    }
+    if (!pool.isShutDown()) {
+      pool.postWorkerFailure(this);
+    }
+    for (IngestCommand command : left) {
+      if (command instanceof ControlCommand control) {
+        control.failed(this);
+      } else {
+        drop((LaneDelta) command);
+      }
+    }
+    ended.complete(null);
+  }
+
+  private synchronized List<IngestCommand> end() {
+    failed = true;
+    scheduled = false;
+    List<IngestCommand> left = new ArrayList<>();
+    for (; size > 0; size--) {
+      IngestCommand command = ring[head];
+      if (command != null) {
+        left.add(command);
+      }
+      ring[head] = null;
+      head = head + 1 == ring.length ? 0 : head + 1;
+    }
+    left.addAll(waiting);
+    waiting.clear();
+    return left;
+  }
+
+  /**
+   * Ends the worker for good: at once if it is idle, else in its running turn.
+   *
+   * @return a stage that completes once it owns nothing any more
+   */
+  CompletionStage<Void> shutDown() {
+    boolean idle;
+    synchronized (this) {
+      idle = !scheduled && !failed;
+      stopping = true;
+      scheduled = true;
+    }
+    if (idle) {
+      fail(null, stopped());
+    }
+    return ended;
+  }
+
+  private static RejectedExecutionException stopped() {
+    return new RejectedExecutionException("the ingestion pool was shut down");
+  }
+}

@@ -1,0 +1,130 @@
+package io.kvrelay.engine.view;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+
+/**
+ * The filters of all lanes, transposed: a row holds one bucket of every lane, side by side, so that
+ * one probe answers for all lanes at once. A row is as wide as the lanes need, rounded up to a
+ * power of two: four lanes make a row of half a cache line.
+ *
+ * <p>Word index = {@value #FIRST_ROW} + bucket * width + lane. The largest table, 2^24 buckets of
+ * 64 lanes, has 2^30 words, so one array always suffices. The first row starts six words into the
+ * array: an array of that size is an object of its own at the start of a heap region, its elements
+ * start 16 bytes later, and 6 more words bring rows of 8 lanes and more onto cache line boundaries.
+ *
+ * <pre>
+ * field   mode    guarded by
+ * words   opaque  reads by anyone; a column is written by its lane's owner only. Visibility of a
+ *                 whole snapshot comes from the ready mask (release, acquire), not from here
+ * </pre>
+ */
+final class TransposedTable {
+  static final int FIRST_ROW = 6;
+
+  private static final VarHandle WORDS = MethodHandles.arrayElementVarHandle(long[].class);
+
+  /** How many rows a column is read ahead of being written; see {@link #storeColumn}. */
+  private static final int READ_AHEAD = 32;
+
+  private final long[] words;
+  private final int buckets;
+  private final int widthShift;
+
+  /**
+   * Creates a table of empty buckets.
+   *
+   * @param buckets a power of two
+   * @param lanes 1..64
+   * @throws LaneException if there is no memory for it
+   */
+  TransposedTable(int buckets, int lanes) {
+    this.buckets = buckets;
+    this.widthShift = 32 - Integer.numberOfLeadingZeros(lanes - 1);
+    long wanted = FIRST_ROW + ((long) buckets << widthShift);
+    try {
+      this.words = new long[Math.toIntExact(wanted)];
+    } catch (OutOfMemoryError e) {
+      throw new LaneException(
+          LaneError.ALLOCATION_FAILED, "table = " + wanted * Long.BYTES + " bytes: no memory");
+    }
+  }
+
+  int buckets() {
+    return buckets;
+  }
+
+  /** Words of a row. */
+  int width() {
+    return 1 << widthShift;
+  }
+
+  long bytes() {
+    return (long) words.length * Long.BYTES;
+  }
+
+  /** Index of a bucket's row. */
+  int row(int bucket) {
+    return FIRST_ROW + (bucket << widthShift);
+  }
+
+  long get(int bucket, int lane) {
+    return word(row(bucket) + lane);
+  }
+
+  void set(int bucket, int lane, long word) {
+    WORDS.setOpaque(words, row(bucket) + lane, word);
+  }
+
+  /** The word at an index. */
+  long word(int index) {
+    return (long) WORDS.getOpaque(words, index);
+  }
+
+  /**
+   * Stores a whole lane. Every word lies in a line of its own, and a processor keeps more loads
+   * under way than stores; so each line is loaded ahead of being written.
+   *
+   * @param column one word for each bucket
+   * @return nothing of meaning: it keeps the loads alive
+   */
+  long storeColumn(int lane, long[] column) {
+    long[] table = words;
+    int step = 1 << widthShift;
+    int index = FIRST_ROW + lane;
+    long touched = 0;
+    int ahead = Math.max(0, column.length - READ_AHEAD);
+    int i = 0;
+    for (; i < ahead; i++, index += step) {
+      touched ^= (long) WORDS.getOpaque(table, index + READ_AHEAD * step);
+      WORDS.setOpaque(table, index, column[i]);
+    }
+    for (; i < column.length; i++, index += step) {
+      WORDS.setOpaque(table, index, column[i]);
+    }
+    return touched;
+  }
+
+  /**
+   * Stores single words of a lane, in list order.
+   *
+   * @param count how many of {@code buckets} and {@code images} count; all buckets are in range
+   */
+  void storeImages(int lane, int[] buckets, long[] images, int count) {
+    long[] table = words;
+    int base = FIRST_ROW + lane;
+    int shift = widthShift;
+    for (int i = 0; i < count; i++) {
+      WORDS.setOpaque(table, base + (buckets[i] << shift), images[i]);
+    }
+  }
+
+  /** Copies a whole lane out. */
+  long[] copyColumn(int lane) {
+    long[] column = new long[buckets];
+    for (int bucket = 0; bucket < buckets; bucket++) {
+      column[bucket] = get(bucket, lane);
+    }
+    return column;
+  }
+}
