@@ -6,6 +6,7 @@ import io.kvrelay.engine.cbi1.Cbi1Decoder;
 import io.kvrelay.engine.cbi1.Cbi1Encoder;
 import io.kvrelay.engine.cbi1.SnapshotAssembly;
 import io.kvrelay.engine.hash.Xxh3;
+import io.kvrelay.engine.hash.Xxh3Scratch;
 import java.nio.ByteBuffer;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -42,6 +43,7 @@ public class Cbi1Benchmark {
   private final Cbi1Encoder encoder = new Cbi1Encoder(format, 7);
   private final Cbi1Decoder decoder = new Cbi1Decoder(format);
   private final SnapshotAssembly assembly = new SnapshotAssembly(format);
+  private final Xxh3Scratch scratch = new Xxh3Scratch();
   private final long[] words = new long[BUCKETS];
   private final long[] target = new long[BUCKETS];
   private final int[] imageBuckets = new int[IMAGES];
@@ -76,7 +78,7 @@ public class Cbi1Benchmark {
   @Benchmark
   @OperationsPerInvocation(CHUNK_BYTES)
   public long chunkChecksum() {
-    return Xxh3.UNSEEDED.hash(chunk, Cbi1.HEADER_BYTES, CHUNK_BYTES);
+    return Xxh3.UNSEEDED.hash(chunk, Cbi1.HEADER_BYTES, CHUNK_BYTES, scratch);
   }
 
   /** A new frame: memory, copy and checksum. */
@@ -98,7 +100,7 @@ public class Cbi1Benchmark {
   @Benchmark
   @OperationsPerInvocation(DELTA_BYTES)
   public long deltaChecksum() {
-    return Xxh3.UNSEEDED.hash(delta, Cbi1.HEADER_BYTES, DELTA_BYTES);
+    return Xxh3.UNSEEDED.hash(delta, Cbi1.HEADER_BYTES, DELTA_BYTES, scratch);
   }
 
   /** A new frame of 4096 images. */

@@ -3,6 +3,7 @@ package io.kvrelay.engine.cbi1;
 import io.kvrelay.api.CkfFormat;
 import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.engine.hash.Xxh3;
+import io.kvrelay.engine.hash.Xxh3Scratch;
 import java.nio.ByteBuffer;
 
 /** The numbers of the CBI1 layout. All fields are little-endian and unsigned. */
@@ -94,7 +95,12 @@ public final class Cbi1 {
   }
 
   /** Checksum of the body; no header byte is covered. */
-  static int checksum(ByteBuffer frame, int start, int length) {
-    return (int) Xxh3.UNSEEDED.hash(frame, start + HEADER_BYTES, length - HEADER_BYTES);
+  static int checksum(byte[] frame) {
+    return (int) Xxh3.UNSEEDED.hashBytes(frame, HEADER_BYTES, frame.length - HEADER_BYTES);
+  }
+
+  /** The same of a frame within a buffer. */
+  static int checksum(ByteBuffer in, int start, int length, Xxh3Scratch scratch) {
+    return (int) Xxh3.UNSEEDED.hash(in, start + HEADER_BYTES, length - HEADER_BYTES, scratch);
   }
 }

@@ -3,10 +3,12 @@ package io.kvrelay.engine.cbi1;
 import io.kvrelay.api.CkfFormat;
 import io.kvrelay.api.PublicationFrame;
 import io.kvrelay.api.RelayErrorReason;
+import io.kvrelay.engine.hash.Xxh3Scratch;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.LongBuffer;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -17,8 +19,10 @@ import org.jspecify.annotations.Nullable;
  * Nothing is copied and nothing is allocated, whatever a frame claims; a frame that fails leaves
  * only {@link #error}. The frame's bytes must not change while they are shown.
  *
- * <p>The view handles are plain memory access at any offset of any kind of buffer: a decoder and
- * the frame it shows belong to one thread.
+ * <p>A frame is read through two small arrays of this object: its first bytes, which hold every
+ * field but images and words, and a piece of those at a time. Reading a buffer in place would save
+ * that move, but see {@link io.kvrelay.engine.hash.Xxh3}. The array handles are plain memory
+ * access: a decoder and the frame it shows belong to one thread.
  *
  * <p>What is not checked here is the consumer's to check, on every frame: the data center, the
  * relation of sequences, empty deltas and repeated buckets.
@@ -28,8 +32,15 @@ public final class Cbi1Decoder {
   private static final VarHandle INTS = view(int[].class);
   private static final VarHandle LONGS = view(long[].class);
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+  private static final int HEAD_BYTES = Cbi1.WORDS_AT;
+  private static final int PIECE_IMAGES = 512;
 
   private final CkfFormat expected;
+  private final byte[] head = new byte[HEAD_BYTES];
+  private final byte[] piece = new byte[PIECE_IMAGES * Cbi1.IMAGE_BYTES];
+  private final LongBuffer pieceWords =
+      ByteBuffer.wrap(piece).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer();
+  private final Xxh3Scratch scratch = new Xxh3Scratch();
   private ByteBuffer frame = NOTHING;
   private int start;
   private int length;
@@ -49,7 +60,7 @@ public final class Cbi1Decoder {
   }
 
   private static VarHandle view(Class<?> arrayClass) {
-    return MethodHandles.byteBufferViewVarHandle(arrayClass, ByteOrder.LITTLE_ENDIAN);
+    return MethodHandles.byteArrayViewVarHandle(arrayClass, ByteOrder.LITTLE_ENDIAN);
   }
 
   /**
@@ -104,6 +115,7 @@ public final class Cbi1Decoder {
     if (length > Cbi1.MAX_FRAME_BYTES) {
       return fail(Cbi1Error.FRAME_TOO_LARGE, length, Cbi1.MAX_FRAME_BYTES);
     }
+    frame.get(start, head, 0, Math.min(length, HEAD_BYTES));
     if (u32(0) != Cbi1.MAGIC) {
       return fail(Cbi1Error.MAGIC);
     }
@@ -111,7 +123,8 @@ public final class Cbi1Decoder {
     if (version != Cbi1.WIRE_VERSION) {
       return fail(Cbi1Error.WIRE_VERSION, version, 0);
     }
-    return Cbi1.checksum(frame, start, length) == u32(Cbi1.CHECKSUM_AT) || fail(Cbi1Error.CHECKSUM);
+    return Cbi1.checksum(frame, start, length, scratch) == u32(Cbi1.CHECKSUM_AT)
+        || fail(Cbi1Error.CHECKSUM);
   }
 
   private boolean checkFormat() {
@@ -152,20 +165,34 @@ public final class Cbi1Decoder {
     if (body != Cbi1.DELTA_PREFIX_BYTES + images * Cbi1.IMAGE_BYTES) {
       return fail(Cbi1Error.MALFORMED);
     }
-    // Bit for bit: a bucket is out of range if it has any bit of the power of two or above it.
-    int outside = -expected.bucketCount();
-    int bits = 0;
-    ByteBuffer in = frame;
-    int at = start + Cbi1.IMAGES_AT;
-    for (int i = 0; i < images; i++, at += Cbi1.IMAGE_BYTES) {
-      bits |= (int) INTS.get(in, at);
-    }
-    if ((bits & outside) != 0) {
+    if ((bitsOfAllBuckets(images) & -expected.bucketCount()) != 0) {
       return fail(Cbi1Error.MALFORMED);
     }
     kind = PublicationFrame.Kind.DELTA;
     count = images;
     return true;
+  }
+
+  /**
+   * A bucket is out of range if it has the bit of the bucket count, a power of two, or any above.
+   */
+  private int bitsOfAllBuckets(int images) {
+    int bits = 0;
+    for (int first = 0; first < images; first += PIECE_IMAGES) {
+      int n = loadImages(first, images);
+      for (int i = 0; i < n; i++) {
+        bits |= (int) INTS.get(piece, i * Cbi1.IMAGE_BYTES);
+      }
+    }
+    return bits;
+  }
+
+  /** Moves the images from {@code first} on to the piece; returns how many it took. */
+  private int loadImages(int first, int images) {
+    int n = Math.min(PIECE_IMAGES, images - first);
+    int at = start + Cbi1.IMAGES_AT + first * Cbi1.IMAGE_BYTES;
+    frame.get(at, piece, 0, n * Cbi1.IMAGE_BYTES);
+    return n;
   }
 
   private boolean checkChunk() {
@@ -304,7 +331,7 @@ public final class Cbi1Decoder {
    * @return the bucket index, below the bucket count
    */
   public int bucket(int image) {
-    return u32(imageAt(image));
+    return (int) INTS.get(piece, loadAt(imageAt(image), Integer.BYTES));
   }
 
   /**
@@ -314,7 +341,7 @@ public final class Cbi1Decoder {
    * @return the whole bucket word
    */
   public long word(int image) {
-    return u64(imageAt(image) + 4);
+    return (long) LONGS.get(piece, loadAt(imageAt(image) + 4, Long.BYTES));
   }
 
   private int imageAt(int image) {
@@ -333,12 +360,13 @@ public final class Cbi1Decoder {
   public int copyImages(int[] buckets, long[] words) {
     require(PublicationFrame.Kind.DELTA);
     Objects.checkFromIndexSize(0, count, Math.min(buckets.length, words.length));
-    ByteBuffer in = frame;
     int images = count;
-    int at = start + Cbi1.IMAGES_AT;
-    for (int i = 0; i < images; i++, at += Cbi1.IMAGE_BYTES) {
-      buckets[i] = (int) INTS.get(in, at);
-      words[i] = (long) LONGS.get(in, at + 4);
+    for (int first = 0; first < images; first += PIECE_IMAGES) {
+      int n = loadImages(first, images);
+      for (int i = 0, at = 0; i < n; i++, at += Cbi1.IMAGE_BYTES) {
+        buckets[first + i] = (int) INTS.get(piece, at);
+        words[first + i] = (long) LONGS.get(piece, at + 4);
+      }
     }
     return images;
   }
@@ -391,7 +419,8 @@ public final class Cbi1Decoder {
    */
   public long chunkWord(int index) {
     require(PublicationFrame.Kind.SNAPSHOT_CHUNK);
-    return u64(Cbi1.WORDS_AT + Objects.checkIndex(index, count) * Long.BYTES);
+    int at = Cbi1.WORDS_AT + Objects.checkIndex(index, count) * Long.BYTES;
+    return (long) LONGS.get(piece, loadAt(at, Long.BYTES));
   }
 
   /**
@@ -404,12 +433,11 @@ public final class Cbi1Decoder {
   public void copyWords(long[] target, int from) {
     require(PublicationFrame.Kind.SNAPSHOT_CHUNK);
     Objects.checkFromIndexSize(from, count, target.length);
-    // A buffer view's bulk move would be faster on older JVMs, but a view has to be allocated.
-    ByteBuffer in = frame;
-    int total = count;
-    int at = start + Cbi1.WORDS_AT;
-    for (int i = 0; i < total; i++) {
-      target[from + i] = (long) LONGS.get(in, at + i * Long.BYTES);
+    int bytes = count * Long.BYTES;
+    for (int done = 0; done < bytes; done += piece.length) {
+      int moved = Math.min(piece.length, bytes - done);
+      frame.get(start + Cbi1.WORDS_AT + done, piece, 0, moved);
+      pieceWords.get(0, target, from + done / Long.BYTES, moved / Long.BYTES);
     }
   }
 
@@ -419,19 +447,25 @@ public final class Cbi1Decoder {
     }
   }
 
+  /** Moves a few bytes to the piece; returns where they are. */
+  private int loadAt(int at, int bytes) {
+    frame.get(start + at, piece, 0, bytes);
+    return 0;
+  }
+
   private int u8(int at) {
-    return frame.get(start + at) & 0xFF;
+    return head[at] & 0xFF;
   }
 
   private int u16(int at) {
-    return (short) SHORTS.get(frame, start + at) & 0xFFFF;
+    return (short) SHORTS.get(head, at) & 0xFFFF;
   }
 
   private int u32(int at) {
-    return (int) INTS.get(frame, start + at);
+    return (int) INTS.get(head, at);
   }
 
   private long u64(int at) {
-    return (long) LONGS.get(frame, start + at);
+    return (long) LONGS.get(head, at);
   }
 }

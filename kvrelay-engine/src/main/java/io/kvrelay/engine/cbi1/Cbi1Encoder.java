@@ -132,9 +132,8 @@ public final class Cbi1Encoder {
     LONGS.set(frame, Cbi1.BUCKET_COUNT_AT, (long) format.bucketCount());
     LONGS.set(frame, Cbi1.DC_ID_AT, dcId);
     LONGS.set(frame, Cbi1.EPOCH_AT, epoch);
-    ByteBuffer buffer = ByteBuffer.wrap(frame);
-    INTS.set(frame, Cbi1.CHECKSUM_AT, Cbi1.checksum(buffer, 0, frame.length));
-    return buffer.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
+    INTS.set(frame, Cbi1.CHECKSUM_AT, Cbi1.checksum(frame));
+    return ByteBuffer.wrap(frame).asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
   }
 
   private static Cbi1Exception invalid(Cbi1Error error, long value, long limit) {

@@ -2,6 +2,8 @@ package io.kvrelay.engine.hash;
 
 import io.kvrelay.api.QueryHashFormat;
 import io.kvrelay.api.QuerySemantics;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.IntBuffer;
@@ -21,14 +23,17 @@ import org.jspecify.annotations.Nullable;
  * one token more in the Eagle format; it exists if its whole window does.
  */
 public final class BlockHasher {
+  private static final VarHandle LONGS =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final int STAGED_TOKENS = 4096;
   private static final int MAX_STAGED_BYTES = Integer.MAX_VALUE - 64;
   private static final int SORT_IN_PLACE = 32;
 
   private final int blockSize;
   private final QueryHashFormat format;
-  private ByteBuffer bytes = ByteBuffer.allocate(0);
-  private IntBuffer ints = bytes.asIntBuffer();
+  private final Xxh3Scratch scratch = new Xxh3Scratch();
+  private byte[] bytes = {};
+  private IntBuffer ints = IntBuffer.allocate(0);
   private long[] sorted = new long[8];
 
   /**
@@ -122,9 +127,9 @@ public final class BlockHasher {
     int window = window();
     stage(tokens, from, (batch - 1) * blockSize + window, 0);
     Xxh3 hash = salt.hash();
-    ByteBuffer in = bytes;
+    byte[] in = bytes;
     for (int i = 0, at = 0; i < batch; i++, at += blockSize * Integer.BYTES) {
-      out[outFrom + i] = hash.hash(in, at, window * Integer.BYTES);
+      out[outFrom + i] = hash.hash(in, at, window * Integer.BYTES, scratch);
     }
   }
 
@@ -195,7 +200,7 @@ public final class BlockHasher {
     int count = objectsTo - objectsFrom;
     stage(tokens, from, window, count);
     appendAscending(objectHashes, objectsFrom, count, window * Integer.BYTES);
-    return salt.hash().hash(bytes, 0, window * Integer.BYTES + count * Long.BYTES);
+    return salt.hash().hash(bytes, 0, window * Integer.BYTES + count * Long.BYTES, scratch);
   }
 
   private void appendAscending(long[] hashes, int from, int count, int at) {
@@ -211,7 +216,7 @@ public final class BlockHasher {
     }
     sortSmall(sorted, count);
     for (int i = 0; i < count; i++) {
-      bytes.putLong(at + i * Long.BYTES, sorted[i] ^ Long.MIN_VALUE);
+      LONGS.set(bytes, at + i * Long.BYTES, sorted[i] ^ Long.MIN_VALUE);
     }
   }
 
@@ -312,7 +317,7 @@ public final class BlockHasher {
    */
   private void stage(int[] tokens, int from, int count, int objects) {
     long needed = (long) count * Integer.BYTES + (long) objects * Long.BYTES;
-    if (bytes.capacity() < needed) {
+    if (bytes.length < needed) {
       grow(needed);
     }
     ints.put(0, tokens, from, count);
@@ -329,7 +334,7 @@ public final class BlockHasher {
               + MAX_STAGED_BYTES);
     }
     int atLeast = (STAGED_TOKENS + 1) * Integer.BYTES;
-    bytes = ByteBuffer.allocate((int) Math.max(needed, atLeast)).order(ByteOrder.LITTLE_ENDIAN);
-    ints = bytes.asIntBuffer();
+    bytes = new byte[(int) Math.max(needed, atLeast)];
+    ints = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asIntBuffer();
   }
 }

@@ -13,12 +13,14 @@ import java.util.Objects;
  * <p>An instance is immutable and may be shared; it holds everything that depends on the seed
  * alone. The three fixed-size methods, for 2, 8 and 16 bytes, are the hot path of filter addressing
  * and of the sequence chain: straight-line code that reads no memory but this object. No method
- * blocks or allocates, except {@link #hashBytes} and {@link #hashUtf8}, which wrap their argument.
+ * blocks. The methods that take an {@link Xxh3Scratch} and the fixed-size ones allocate nothing.
  *
- * <p>All inputs are little-endian and all results are unsigned. Inputs beyond 16 bytes come as a
- * {@link ByteBuffer} and are read through a view handle, which costs the same for a heap, a
- * read-only and a direct buffer and ignores the buffer's order, position and mark. The plain handle
- * access is enough: nothing here is shared while it is written.
+ * <p>All inputs are little-endian and all results are unsigned. Bytes are read out of arrays only.
+ * A buffer without an accessible array is moved through the scratch in pieces that stay in the
+ * first-level cache: a view handle over buffers would read it in place, but on JDK 17 such a handle
+ * is compiled into calls, several times slower, whenever a certain class of the JDK happens not to
+ * be loaded yet. The plain access of the array handles is enough: nothing here is shared while it
+ * is written.
  *
  * <p>Written from the published XXH3 specification (Collet, xxHash 0.8). It is not taken from a
  * library because the one for the JVM reads memory through {@code sun.misc.Unsafe}, which newer
@@ -41,9 +43,12 @@ public final class Xxh3 {
   private static final long PRIME_MX2 = 0x9FB21C651E98DF25L;
 
   private static final VarHandle LONGS =
-      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle INTS =
-      MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+  /** Longest input that needs no accumulators. */
+  private static final int MAX_MIDDLE = 240;
 
   private final long seed;
   private final long flip0;
@@ -117,7 +122,7 @@ public final class Xxh3 {
   }
 
   /**
-   * Hashes a range of an array. Allocates a wrapper.
+   * Hashes a range of an array. Allocates if the range is longer than 240 bytes.
    *
    * @param source the array
    * @param offset first byte
@@ -126,7 +131,10 @@ public final class Xxh3 {
    * @throws IndexOutOfBoundsException if the range leaves the array
    */
   public long hashBytes(byte[] source, int offset, int length) {
-    return hash(ByteBuffer.wrap(source), offset, length);
+    Objects.checkFromIndexSize(offset, length, source.length);
+    return length <= MAX_MIDDLE
+        ? upTo240(source, offset, length)
+        : over240.hash(source, offset, length, new long[Xxh3Long.LANES]);
   }
 
   /**
@@ -141,26 +149,52 @@ public final class Xxh3 {
   }
 
   /**
-   * Hashes a range of a buffer. Allocates nothing.
+   * Hashes a range of an array.
+   *
+   * @param source the array
+   * @param offset first byte
+   * @param length number of bytes
+   * @param scratch the caller's
+   * @return the hash
+   * @throws IndexOutOfBoundsException if the range leaves the array
+   */
+  public long hash(byte[] source, int offset, int length, Xxh3Scratch scratch) {
+    Objects.checkFromIndexSize(offset, length, source.length);
+    return length <= MAX_MIDDLE
+        ? upTo240(source, offset, length)
+        : over240.hash(source, offset, length, scratch.accumulators);
+  }
+
+  /**
+   * Hashes a range of a buffer of any kind.
    *
    * @param source the buffer; position, order and contents stay as they are
    * @param offset absolute index of the first byte
    * @param length number of bytes
+   * @param scratch the caller's
    * @return the hash
    * @throws IndexOutOfBoundsException if the range leaves the buffer's limit
    */
-  public long hash(ByteBuffer source, int offset, int length) {
+  public long hash(ByteBuffer source, int offset, int length, Xxh3Scratch scratch) {
     Objects.checkFromIndexSize(offset, length, source.limit());
-    if (length <= 16) {
-      return upTo16(source, offset, length);
+    if (source.hasArray()) {
+      return hash(source.array(), source.arrayOffset() + offset, length, scratch);
     }
-    if (length <= 128) {
-      return upTo128(source, offset, length);
+    if (length > MAX_MIDDLE) {
+      return over240.hash(source, offset, length, scratch);
     }
-    return length <= 240 ? upTo240(source, offset, length) : over240.hash(source, offset, length);
+    source.get(offset, scratch.bytes, 0, length);
+    return upTo240(scratch.bytes, 0, length);
   }
 
-  private long upTo16(ByteBuffer in, int at, int length) {
+  private long upTo240(byte[] in, int at, int length) {
+    if (length <= 16) {
+      return upTo16(in, at, length);
+    }
+    return length <= 128 ? from17to128(in, at, length) : from129to240(in, at, length);
+  }
+
+  private long upTo16(byte[] in, int at, int length) {
     if (length > 8) {
       return mix9to16(u64(in, at) ^ flipLow9to16, u64(in, at + length - 8) ^ flipHigh9to16, length);
     }
@@ -170,13 +204,13 @@ public final class Xxh3 {
     if (length == 0) {
       return avalancheXxh64(flip0);
     }
-    long first = in.get(at) & 0xFF;
-    long middle = in.get(at + (length >> 1)) & 0xFF;
-    long last = in.get(at + length - 1) & 0xFF;
+    long first = in[at] & 0xFF;
+    long middle = in[at + (length >> 1)] & 0xFF;
+    long last = in[at + length - 1] & 0xFF;
     return avalancheXxh64((first << 16 | middle << 24 | last | length << 8) ^ flip1to3);
   }
 
-  private long upTo128(ByteBuffer in, int at, int length) {
+  private long from17to128(byte[] in, int at, int length) {
     int end = at + length;
     long acc = length * PRIME64_1;
     if (length > 32) {
@@ -191,7 +225,7 @@ public final class Xxh3 {
     return avalanche(acc + mix16(in, at, 0) + mix16(in, end - 16, 16));
   }
 
-  private long upTo240(ByteBuffer in, int at, int length) {
+  private long from129to240(byte[] in, int at, int length) {
     long acc = length * PRIME64_1;
     for (int i = 0; i < 128; i += 16) {
       acc += mix16(in, at + i, i);
@@ -203,7 +237,7 @@ public final class Xxh3 {
     return avalanche(acc + mix16(in, at + length - 16, 136 - 17));
   }
 
-  private long mix16(ByteBuffer in, int at, int secretOffset) {
+  private long mix16(byte[] in, int at, int secretOffset) {
     return fold(
         u64(in, at) ^ (Xxh3Secret.word(secretOffset) + seed),
         u64(in, at + 8) ^ (Xxh3Secret.word(secretOffset + 8) - seed));
@@ -240,11 +274,11 @@ public final class Xxh3 {
     return (a * b) ^ (Math.multiplyHigh(a, b) + ((a >> 63) & b) + ((b >> 63) & a));
   }
 
-  static long u64(ByteBuffer in, int at) {
+  static long u64(byte[] in, int at) {
     return (long) LONGS.get(in, at);
   }
 
-  private static long u32(ByteBuffer in, int at) {
+  private static long u32(byte[] in, int at) {
     return (int) INTS.get(in, at) & 0xFFFF_FFFFL;
   }
 

@@ -6,10 +6,13 @@ import java.nio.ByteBuffer;
  * XXH3 of inputs above 240 bytes, for one seed. Immutable.
  *
  * <p>Eight accumulators take one stripe of 64 bytes at a time; a block of 16 stripes walks once
- * through the secret and ends in a scramble. The accumulators are local variables, not an array:
- * this is one long method on purpose, so that they live in registers and a hash allocates nothing.
+ * through the secret and ends in a scramble. While stripes are taken the accumulators are local
+ * variables, not the array: {@link #accumulate} is one long method on purpose, so that they live in
+ * registers.
  */
 final class Xxh3Long {
+  static final int LANES = 8;
+
   private static final int STRIPE_BYTES = 64;
   private static final int LAST_STRIPE_IN_BLOCK = 15;
   private static final long LOW = 0xFFFF_FFFFL;
@@ -26,21 +29,53 @@ final class Xxh3Long {
   Xxh3Long(long seed) {
     byte[] secret = Xxh3Secret.derive(seed);
     this.stripe = Xxh3Secret.words(secret, 0, 24);
-    this.last = Xxh3Secret.words(secret, 121, 8);
-    this.merge = Xxh3Secret.words(secret, 11, 8);
+    this.last = Xxh3Secret.words(secret, 121, LANES);
+    this.merge = Xxh3Secret.words(secret, 11, LANES);
   }
 
-  long hash(ByteBuffer in, int offset, int length) {
+  long hash(byte[] in, int offset, int length, long[] accumulators) {
+    start(accumulators);
+    accumulate(in, offset, (length - 1) / STRIPE_BYTES, accumulators);
+    return finish(in, offset + length - STRIPE_BYTES, length, accumulators);
+  }
+
+  /** Moves the input through the scratch in pieces of whole blocks. */
+  long hash(ByteBuffer in, int offset, int length, Xxh3Scratch scratch) {
+    long[] accumulators = scratch.accumulators;
+    byte[] bytes = scratch.bytes;
+    start(accumulators);
+    int striped = (length - 1) / STRIPE_BYTES * STRIPE_BYTES;
+    for (int done = 0; done < striped; done += bytes.length) {
+      int piece = Math.min(bytes.length, striped - done);
+      in.get(offset + done, bytes, 0, piece);
+      accumulate(bytes, 0, piece / STRIPE_BYTES, accumulators);
+    }
+    in.get(offset + length - STRIPE_BYTES, bytes, 0, STRIPE_BYTES);
+    return finish(bytes, 0, length, accumulators);
+  }
+
+  private static void start(long[] accumulators) {
+    accumulators[0] = Xxh3.PRIME32_3;
+    accumulators[1] = Xxh3.PRIME64_1;
+    accumulators[2] = Xxh3.PRIME64_2;
+    accumulators[3] = Xxh3.PRIME64_3;
+    accumulators[4] = Xxh3.PRIME64_4;
+    accumulators[5] = Xxh3.PRIME32_2;
+    accumulators[6] = Xxh3.PRIME64_5;
+    accumulators[7] = Xxh3.PRIME32_1;
+  }
+
+  /** Takes stripes from the start of a block on. */
+  private void accumulate(byte[] in, int offset, int stripes, long[] accumulators) {
     final long[] s = stripe;
-    long a0 = Xxh3.PRIME32_3;
-    long a1 = Xxh3.PRIME64_1;
-    long a2 = Xxh3.PRIME64_2;
-    long a3 = Xxh3.PRIME64_3;
-    long a4 = Xxh3.PRIME64_4;
-    long a5 = Xxh3.PRIME32_2;
-    long a6 = Xxh3.PRIME64_5;
-    long a7 = Xxh3.PRIME32_1;
-    int stripes = (length - 1) / STRIPE_BYTES;
+    long a0 = accumulators[0];
+    long a1 = accumulators[1];
+    long a2 = accumulators[2];
+    long a3 = accumulators[3];
+    long a4 = accumulators[4];
+    long a5 = accumulators[5];
+    long a6 = accumulators[6];
+    long a7 = accumulators[7];
     int at = offset;
     for (int n = 0; n < stripes; n++, at += STRIPE_BYTES) {
       int k = n & LAST_STRIPE_IN_BLOCK;
@@ -71,22 +106,27 @@ final class Xxh3Long {
         a7 = scramble(a7, s[23]);
       }
     }
-    at = offset + length - STRIPE_BYTES;
-    return Xxh3.avalanche(
-        length * Xxh3.PRIME64_1
-            + finish(in, at, 0, a0, a1)
-            + finish(in, at + 16, 2, a2, a3)
-            + finish(in, at + 32, 4, a4, a5)
-            + finish(in, at + 48, 6, a6, a7));
+    accumulators[0] = a0;
+    accumulators[1] = a1;
+    accumulators[2] = a2;
+    accumulators[3] = a3;
+    accumulators[4] = a4;
+    accumulators[5] = a5;
+    accumulators[6] = a6;
+    accumulators[7] = a7;
   }
 
-  /** The last stripe's share of two accumulators, and their merge. */
-  private long finish(ByteBuffer in, int at, int lane, long even, long odd) {
-    long d0 = Xxh3.u64(in, at);
-    long d1 = Xxh3.u64(in, at + 8);
-    long first = even + d1 + product(d0 ^ last[lane]);
-    long second = odd + d0 + product(d1 ^ last[lane + 1]);
-    return Xxh3.fold(first ^ merge[lane], second ^ merge[lane + 1]);
+  /** Takes the last 64 bytes of the input, which may overlap what was taken before, and merges. */
+  private long finish(byte[] in, int at, int length, long[] accumulators) {
+    long hash = length * Xxh3.PRIME64_1;
+    for (int lane = 0; lane < LANES; lane += 2) {
+      long d0 = Xxh3.u64(in, at + lane * Long.BYTES);
+      long d1 = Xxh3.u64(in, at + lane * Long.BYTES + 8);
+      long even = accumulators[lane] + d1 + product(d0 ^ last[lane]);
+      long odd = accumulators[lane + 1] + d0 + product(d1 ^ last[lane + 1]);
+      hash += Xxh3.fold(even ^ merge[lane], odd ^ merge[lane + 1]);
+    }
+    return Xxh3.avalanche(hash);
   }
 
   private static long product(long keyed) {

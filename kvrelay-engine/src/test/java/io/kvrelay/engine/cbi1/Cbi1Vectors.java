@@ -70,7 +70,7 @@ final class Cbi1Vectors {
   /** Makes the checksum right. */
   static void sign(byte[] frame) {
     ByteBuffer buffer = ByteBuffer.wrap(frame).order(ByteOrder.LITTLE_ENDIAN);
-    buffer.putInt(Cbi1.CHECKSUM_AT, Cbi1.checksum(buffer, 0, frame.length));
+    buffer.putInt(Cbi1.CHECKSUM_AT, Cbi1.checksum(frame));
   }
 
   /** Seed and bucket count of a frame's own header. */

@@ -16,6 +16,7 @@ import org.junit.jupiter.api.Test;
 
 class Xxh3Test {
   private static final Json VECTORS = Json.resource("/vectors/hash_vectors.json");
+  private static final Xxh3Scratch SCRATCH = new Xxh3Scratch();
   private static final long[] SEEDS = {
     0, 1, 1337, -1, Long.MIN_VALUE, 0x5DEECE66D1B54A33L, 0x5DEECE66D1B54A33L ^ 0x9E3779B97F4A7C15L
   };
@@ -69,16 +70,20 @@ class Xxh3Test {
 
   @Test
   void everyKindOfBufferGivesTheSameHashAndKeepsItsState() {
-    byte[] bytes = new byte[3000];
+    byte[] bytes = new byte[70_000];
     Seeds.random().nextBytes(bytes);
     ByteBuffer direct = ByteBuffer.allocateDirect(bytes.length);
     direct.put(0, bytes);
     ByteBuffer readOnly = ByteBuffer.wrap(bytes).asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
     readOnly.position(11);
-    for (int length : new int[] {0, 3, 7, 16, 100, 200, 2900}) {
+    for (int length : new int[] {0, 3, 7, 16, 100, 200, 241, 2900, 8192, 8193, 16_384, 69_900}) {
       long expected = Xxh3.UNSEEDED.hashBytes(bytes, 50, length);
-      assertThat(Xxh3.UNSEEDED.hash(direct, 50, length)).isEqualTo(expected);
-      assertThat(Xxh3.UNSEEDED.hash(readOnly, 50, length)).isEqualTo(expected);
+      assertThat(expected).isEqualTo(library(0).hashBytes(bytes, 50, length));
+      assertThat(Xxh3.UNSEEDED.hash(bytes, 50, length, SCRATCH)).isEqualTo(expected);
+      assertThat(Xxh3.UNSEEDED.hash(ByteBuffer.wrap(bytes, 40, 9).slice().limit(9), 0, 9, SCRATCH))
+          .isEqualTo(Xxh3.UNSEEDED.hashBytes(bytes, 40, 9));
+      assertThat(Xxh3.UNSEEDED.hash(direct, 50, length, SCRATCH)).isEqualTo(expected);
+      assertThat(Xxh3.UNSEEDED.hash(readOnly, 50, length, SCRATCH)).isEqualTo(expected);
     }
     assertThat(readOnly.position()).isEqualTo(11);
     assertThat(readOnly.order()).isEqualTo(ByteOrder.LITTLE_ENDIAN);
@@ -90,20 +95,21 @@ class Xxh3Test {
     assertThatThrownBy(() -> Xxh3.UNSEEDED.hashBytes(new byte[8], 4, 5))
         .isInstanceOf(IndexOutOfBoundsException.class);
     ByteBuffer limited = ByteBuffer.allocate(100).limit(40);
-    assertThatThrownBy(() -> Xxh3.UNSEEDED.hash(limited, 0, 41))
+    assertThatThrownBy(() -> Xxh3.UNSEEDED.hash(limited, 0, 41, SCRATCH))
         .isInstanceOf(IndexOutOfBoundsException.class);
   }
 
   @Test
   void allocatesNothing() {
     ByteBuffer buffer = ByteBuffer.allocateDirect(2000);
+    byte[] array = new byte[2001];
     Xxh3 hash = Xxh3.withSeed(42);
     long[] sink = new long[1];
     Runnable every =
         () -> {
           long sum = hash.hashShort(7) + hash.hashLong(7) + hash.hashLongs(7, 8);
           for (int length = 0; length < 2000; length += 100) {
-            sum += hash.hash(buffer, 0, length);
+            sum += hash.hash(buffer, 0, length, SCRATCH) + hash.hash(array, 1, length, SCRATCH);
           }
           sink[0] += sum;
         };
