@@ -1,5 +1,7 @@
 package io.kvrelay.api;
 
+import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
@@ -21,6 +23,7 @@ public final class PublicationFrame {
   /** What a frame counts in a byte-bounded queue beyond its payload. */
   public static final int QUEUE_OVERHEAD_BYTES = 256;
 
+  private static final int COPY_BYTES = 16 << 10;
   private static final ByteBuffer NO_PAYLOAD = ByteBuffer.allocate(0).asReadOnlyBuffer();
 
   private final ProducerIdentity producer;
@@ -52,7 +55,8 @@ public final class PublicationFrame {
     this.kind = kind;
     this.baseSequence = baseSequence;
     this.sequence = sequence;
-    this.payload = payload.slice().asReadOnlyBuffer();
+    // Kept as it came so that a backing array can be written out directly; nobody else sees it.
+    this.payload = payload.slice();
     this.sentAtMicros = sentAtMicros;
   }
 
@@ -113,7 +117,28 @@ public final class PublicationFrame {
    * @return the view
    */
   public ByteBuffer payload() {
-    return payload.duplicate().order(ByteOrder.LITTLE_ENDIAN);
+    return payload.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  /**
+   * Writes the payload to a stream, from the shared bytes themselves where they lie in an array.
+   * The stream must not keep or change the arrays it is handed.
+   *
+   * @param out where to
+   * @throws IOException if the stream does
+   */
+  public void writePayloadTo(OutputStream out) throws IOException {
+    if (payload.hasArray()) {
+      out.write(payload.array(), payload.arrayOffset(), payload.limit());
+      return;
+    }
+    ByteBuffer view = payload.duplicate();
+    byte[] part = new byte[Math.min(view.remaining(), COPY_BYTES)];
+    while (view.hasRemaining()) {
+      int length = Math.min(view.remaining(), part.length);
+      view.get(part, 0, length);
+      out.write(part, 0, length);
+    }
   }
 
   /**
