@@ -191,6 +191,22 @@ final class IngestionPool {
   }
 
   /**
+   * Ends a lane generation whose stream has failed: unreadable at once, and what is queued is
+   * dropped. A lease that is not current is left alone.
+   */
+  void retire(LaneLease lease) {
+    LaneAdmission admission = configured(lease.physicalLane());
+    if (admission == null) {
+      return;
+    }
+    synchronized (admission) {
+      if (admission.holds(lease)) {
+        admission.retire();
+      }
+    }
+  }
+
+  /**
    * Installs a full image.
    *
    * @param words one word for each bucket; the pool's until the stage completes

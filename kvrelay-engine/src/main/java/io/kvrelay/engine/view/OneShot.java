@@ -1,0 +1,53 @@
+package io.kvrelay.engine.view;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Flow;
+import org.jspecify.annotations.Nullable;
+
+/** Takes one value from a publisher and cancels. */
+final class OneShot<T> implements Flow.Subscriber<T> {
+  private final CompletableFuture<T> value = new CompletableFuture<>();
+  private volatile Flow.@Nullable Subscription subscription;
+
+  private OneShot() {}
+
+  static <T> CompletionStage<T> of(Flow.Publisher<T> publisher) {
+    OneShot<T> subscriber = new OneShot<>();
+    try {
+      publisher.subscribe(subscriber);
+    } catch (RuntimeException e) {
+      subscriber.value.completeExceptionally(e);
+    }
+    return subscriber.value;
+  }
+
+  @Override
+  public void onSubscribe(Flow.Subscription s) {
+    if (subscription != null) {
+      s.cancel();
+      return;
+    }
+    subscription = s;
+    s.request(1);
+  }
+
+  @Override
+  public void onNext(T item) {
+    Flow.Subscription s = subscription;
+    if (s != null) {
+      s.cancel();
+    }
+    value.complete(item);
+  }
+
+  @Override
+  public void onError(Throwable failure) {
+    value.completeExceptionally(failure);
+  }
+
+  @Override
+  public void onComplete() {
+    value.completeExceptionally(new IllegalStateException("the stream ended without a value"));
+  }
+}

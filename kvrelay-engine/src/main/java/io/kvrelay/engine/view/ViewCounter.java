@@ -1,0 +1,82 @@
+package io.kvrelay.engine.view;
+
+/**
+ * What a view counts. Everything it drops, ignores or refuses has a counter here; failures of
+ * streams are counted by plane and reason besides, see {@link ViewStatistics#failures()}.
+ */
+public enum ViewCounter {
+  /** Streams opened, the first one of a plane included. */
+  STREAMS_OPENED,
+  /** Signals of a stream that was already given up; ignored. */
+  LATE_SIGNALS_IGNORED,
+  /** Items beyond what was asked for; the stream that sent them is failed. */
+  UNREQUESTED_ITEMS_REFUSED,
+  /** Catalogs that replaced the one before. */
+  CATALOGS_APPLIED,
+  /** Catalogs that repeated the current revision. */
+  CATALOG_HEARTBEATS,
+  /** Catalog entries held as unusable, counted per applied catalog. */
+  CATALOG_ENTRIES_QUARANTINED,
+  /** Readiness snapshots that replaced the one before. */
+  READINESS_APPLIED,
+  /** Readiness snapshots that repeated the current revision. */
+  READINESS_HEARTBEATS,
+  /** Readiness entries held as unusable, counted per applied snapshot. */
+  READINESS_ENTRIES_QUARANTINED,
+  /** Load windows applied. */
+  LOAD_WINDOWS_APPLIED,
+  /** Load entries held as unusable, counted per applied window. */
+  LOAD_ENTRIES_QUARANTINED,
+  /** Load entries of a generation that the catalog does not show; not used. */
+  LOAD_ENTRIES_OF_OTHER_GENERATION,
+  /** Snapshot chunks taken into an assembly. */
+  FILTER_CHUNKS,
+  /** Snapshots installed. */
+  FILTER_SNAPSHOTS_INSTALLED,
+  /** Bytes of chunk payloads taken into an assembly. */
+  FILTER_SNAPSHOT_BYTES,
+  /** Deltas applied. */
+  FILTER_DELTAS_APPLIED,
+  /** Bytes of delta payloads applied. */
+  FILTER_DELTA_BYTES,
+  /** Bucket images applied by deltas. */
+  FILTER_IMAGES_APPLIED,
+  /** Heartbeats of filter streams. */
+  FILTER_HEARTBEATS,
+  /** Replicas withdrawn after a failure of their stream or lane. */
+  REPLICAS_WITHDRAWN,
+  /** Catalog look-ups made before a refused generation was tried again. */
+  CATALOG_REFRESHES,
+  /** Catalog look-ups that failed. */
+  CATALOG_REFRESHES_FAILED,
+  /** Generations that will not be tried again. */
+  GENERATIONS_ABANDONED,
+  /** Pools that got a lane. */
+  POOLS_ADMITTED,
+  /** Pools that lost their lane because no catalog shows them any more. */
+  POOLS_RELEASED,
+  /** Pools refused because every lane of their table is taken. */
+  POOLS_REFUSED_NO_LANE,
+  /** Pools refused because their table would exceed the memory bound or could not be allocated. */
+  POOLS_REFUSED_NO_MEMORY,
+  /** Pools refused because another attached source already provides them. */
+  POOLS_REFUSED_DUPLICATE,
+  /** Relay lives that replaced an earlier one of the same attachment. */
+  INCARNATION_CHANGES,
+  /** Connection attempts of attachments by address. */
+  CONNECTION_ATTEMPTS,
+  /** Connection attempts that failed. */
+  CONNECTION_FAILURES,
+  /** Queries. */
+  QUERIES,
+  /** Queries for a name that nothing serves. */
+  QUERIES_UNKNOWN_MODEL,
+  /** Queries for a name that stands for more than one thing. */
+  QUERIES_AMBIGUOUS_MODEL,
+  /** Queries whose prompt is shorter than one block of some pool: depth 0, no error. */
+  QUERIES_SHORTER_THAN_A_BLOCK,
+  /** Answers a query could not get from a candidate pool. */
+  ANSWERS_MISSING,
+  /** Listeners that threw. */
+  LISTENER_FAILURES
+}
