@@ -430,7 +430,7 @@ public final class PoolRegistry {
     return load;
   }
 
-  /** The active generation of that pool, or null if there is none. */
+  /** The entry of that pool, active or not, or null if there is none. */
   @Nullable Generation find(ProducerIdentity expected) {
     synchronized (lock) {
       return entries.get(expected.poolId());

@@ -8,6 +8,7 @@ import io.kvrelay.api.flow.Demand;
 import io.kvrelay.api.runtime.SerialTask;
 import java.util.Objects;
 import java.util.concurrent.Flow;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -127,7 +128,7 @@ final class PoolStream implements Flow.Subscription, HubRequest.Answer, Publicat
     try {
       if (phase == Phase.NEW) {
         registry.shutdownSignal().add(wake);
-        Objects.requireNonNull(subscriber).onSubscribe(this);
+        signal(to -> to.onSubscribe(this));
       }
       for (int i = 0; i < FRAMES_PER_RUN; i++) {
         if (!step()) {
@@ -138,11 +139,37 @@ final class PoolStream implements Flow.Subscription, HubRequest.Answer, Publicat
     } catch (RelayException e) {
       fail(e);
     } catch (RuntimeException e) {
-      // The subscriber threw, which the rules forbid: it has cancelled, and nobody else notices.
-      context.counters().subscriberFault();
-      PublicationContext.LOG.log(System.Logger.Level.WARNING, "a subscriber failed", e);
-      finish();
+      fail(
+          new RelayException(
+              RelayErrorReason.INTERNAL,
+              RelayErrorReason.INTERNAL.action(),
+              "the stream failed: " + e,
+              e));
     }
+  }
+
+  /** A subscriber that throws has broken the rules: it counts as cancelled, nobody else notices. */
+  private void signal(Consumer<Flow.Subscriber<? super PublicationFrame>> call) {
+    try {
+      call.accept(Objects.requireNonNull(subscriber));
+    } catch (RuntimeException e) {
+      threw(e);
+    }
+  }
+
+  /** The same for the one signal that must not allocate. */
+  private void deliver(PublicationFrame frame) {
+    try {
+      Objects.requireNonNull(subscriber).onNext(frame);
+    } catch (RuntimeException e) {
+      threw(e);
+    }
+  }
+
+  private void threw(RuntimeException e) {
+    cancelled = true;
+    context.counters().subscriberFault();
+    PublicationContext.LOG.log(System.Logger.Level.WARNING, "a subscriber failed", e);
   }
 
   /** Takes one step. Returns false if it has to wait. */
@@ -290,7 +317,7 @@ final class PoolStream implements Flow.Subscription, HubRequest.Answer, Publicat
       if (!fault.isEmpty()) {
         throw fence(invalid(fault));
       }
-      Objects.requireNonNull(subscriber).onNext(frame);
+      deliver(frame);
       return true;
     }
     if (current.isTransferred()) {
@@ -330,7 +357,7 @@ final class PoolStream implements Flow.Subscription, HubRequest.Answer, Publicat
     }
     sequence = frame.sequence();
     demand.tryTake();
-    Objects.requireNonNull(subscriber).onNext(frame);
+    deliver(frame);
     return true;
   }
 
@@ -355,18 +382,22 @@ final class PoolStream implements Flow.Subscription, HubRequest.Answer, Publicat
   // The end. Resources go before the last signal: who sees it can subscribe again at once.
 
   private void fail(Throwable error) {
-    Flow.Subscriber<? super PublicationFrame> last = subscriber;
-    finish();
-    if (last != null) {
-      last.onError(error);
-    }
+    end(last -> last.onError(error));
   }
 
   private void complete() {
+    end(Flow.Subscriber::onComplete);
+  }
+
+  private void end(Consumer<Flow.Subscriber<? super PublicationFrame>> signal) {
     Flow.Subscriber<? super PublicationFrame> last = subscriber;
     finish();
-    if (last != null) {
-      last.onComplete();
+    if (last != null && !cancelled) {
+      try {
+        signal.accept(last);
+      } catch (RuntimeException e) {
+        threw(e);
+      }
     }
   }
 

@@ -182,14 +182,15 @@ final class PublicationHub {
   // Everything below runs on the hub's own task.
 
   private void run() {
-    Runnable request = requests.poll();
-    while (request != null) {
-      request.run();
-      request = requests.poll();
-    }
     try {
+      Runnable request = requests.poll();
+      while (request != null) {
+        request.run();
+        request = requests.poll();
+      }
       advance();
     } catch (RuntimeException | Error e) {
+      run.wake(); // there may be more requests, and they want an answer
       fail(
           new RelayException(
               RelayErrorReason.INTERNAL,
