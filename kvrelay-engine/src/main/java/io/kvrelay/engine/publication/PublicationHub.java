@@ -521,7 +521,7 @@ final class PublicationHub {
     cancelWork();
     retireSubscribers();
     PublicationContext.LOG.log(
-        System.Logger.Level.INFO, () -> identity + " takes a new snapshot: " + why);
+        System.Logger.Level.DEBUG, () -> identity + " takes a new snapshot: " + why);
     takeSnapshot();
   }
 
