@@ -1,0 +1,105 @@
+package io.kvrelay.engine.pool;
+
+import io.kvrelay.api.KvEventErrorKind;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All numbers of one pool. The owner writes them, any thread reads them; together they are no
+ * single moment's.
+ */
+final class PoolCounters {
+  final Cell members = new Cell();
+  final Cell contributions = new Cell();
+  final Cell uniqueBlocks = new Cell();
+  final Cell occupiedSlots = new Cell();
+  final Cell unknownRemovals = new Cell();
+  final Cell parentNotFound = new Cell();
+  final Cell capacityFailures = new Cell();
+  final Cell physicalTouches = new Cell();
+  final Cell distinctTouchedBuckets = new Cell();
+  final Cell emittedImages = new Cell();
+  final Cell netRevertedBuckets = new Cell();
+  final Cell deferredDrains = new Cell();
+  final Cell pendingEvents = new Cell();
+  final Cell dirtyBuckets = new Cell();
+  final Cell buckets = new Cell();
+  final Cell lineageBytes = new Cell();
+  final Cell ownerBytes = new Cell();
+  final Cell windowBytes = new Cell();
+  final Cell scratchBytes = new Cell();
+  private final EnumMap<IgnoreReason, Cell> ignored = new EnumMap<>(IgnoreReason.class);
+  private final EnumMap<KvEventErrorKind, Cell> errors = new EnumMap<>(KvEventErrorKind.class);
+
+  PoolCounters() {
+    for (IgnoreReason reason : IgnoreReason.values()) {
+      ignored.put(reason, new Cell());
+    }
+    for (KvEventErrorKind kind : KvEventErrorKind.values()) {
+      errors.put(kind, new Cell());
+    }
+  }
+
+  void countIgnored(IgnoreReason reason) {
+    increment(ignored.get(reason));
+  }
+
+  void countError(KvEventErrorKind kind) {
+    increment(errors.get(kind));
+  }
+
+  private static void increment(@Nullable Cell cell) {
+    if (cell != null) {
+      cell.increment();
+    }
+  }
+
+  /** Owner only: copies the sizes of the exact state. */
+  void readSizes(ExactState exact, Scratch scratch) {
+    members.set(exact.members().size());
+    contributions.set(exact.contributions);
+    uniqueBlocks.set(exact.owners.size());
+    occupiedSlots.set(exact.owners.residents());
+    physicalTouches.set(exact.window.physicalTouches());
+    dirtyBuckets.set(exact.window.size());
+    lineageBytes.set(exact.lineageBytes);
+    ownerBytes.set(exact.owners.bytes());
+    windowBytes.set(exact.window.bytes());
+    scratchBytes.set(scratch.bytes());
+    buckets.set(exact.filter.bucketCount());
+  }
+
+  PoolStatistics read() {
+    return new PoolStatistics(
+        members.get(),
+        contributions.get(),
+        uniqueBlocks.get(),
+        occupiedSlots.get(),
+        unknownRemovals.get(),
+        parentNotFound.get(),
+        capacityFailures.get(),
+        physicalTouches.get(),
+        distinctTouchedBuckets.get(),
+        emittedImages.get(),
+        netRevertedBuckets.get(),
+        deferredDrains.get(),
+        pendingEvents.get(),
+        dirtyBuckets.get(),
+        buckets.get(),
+        lineageBytes.get(),
+        ownerBytes.get(),
+        windowBytes.get(),
+        scratchBytes.get(),
+        values(ignored),
+        values(errors));
+  }
+
+  private static <K extends Enum<K>> Map<K, Long> values(EnumMap<K, Cell> cells) {
+    Map<K, Long> copy = new LinkedHashMap<>();
+    cells.forEach((key, cell) -> copy.put(key, cell.get()));
+    return Collections.unmodifiableMap(copy);
+  }
+}

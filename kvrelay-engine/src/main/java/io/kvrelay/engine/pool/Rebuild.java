@@ -1,0 +1,199 @@
+package io.kvrelay.engine.pool;
+
+import io.kvrelay.api.KvEventErrorKind;
+import io.kvrelay.api.Member;
+import io.kvrelay.engine.ckf.CkfConfig;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One replacement of ranks: a whole new state from the retained ranks' lineage and the
+ * replacements, with a fresh filter and generator, and as its window the difference to what was
+ * last published. The old state is only read.
+ *
+ * <p>Retained lineage tables are shared, not copied: installing reads them only, and one of the two
+ * states is dropped.
+ */
+final class Rebuild {
+  private static final int CHUNK = 256;
+
+  private final Memory memory;
+  private final Scratch scratch;
+  private final CkfConfig config;
+  private final HashSet64 omitted = new HashSet64();
+  private @Nullable ExactState target;
+  private long omissions;
+
+  Rebuild(CkfConfig config, Memory memory, Scratch scratch) {
+    this.config = config;
+    this.memory = memory;
+    this.scratch = scratch;
+  }
+
+  /** Blocks that the new filter has no room for. */
+  long omissions() {
+    return omissions;
+  }
+
+  /** The new state, once {@link #build} has succeeded. */
+  ExactState result() {
+    ExactState result = target;
+    if (result == null) {
+      throw new IllegalStateException("nothing was built");
+    }
+    return result;
+  }
+
+  @Nullable KvEventErrorKind build(ExactState old, Map<Member, RankReplacement> replacements) {
+    try {
+      scratch.ensure(CHUNK);
+      ExactState next = new ExactState(config, memory, old.owners.size());
+      boolean fits =
+          installRetained(next, old, replacements) && installReplacements(next, replacements);
+      if (!fits) {
+        return KvEventErrorKind.OWNERSHIP_DEGREE_OVERFLOW;
+      }
+      compareWithPublished(old, next);
+      next.window.addPhysicalTouches(old.window.physicalTouches());
+      next.owners.trim();
+      target = next;
+      return null;
+    } catch (OutOfMemoryError e) {
+      return KvEventErrorKind.ALLOCATION_FAILED;
+    }
+  }
+
+  private boolean installRetained(
+      ExactState next, ExactState old, Map<Member, RankReplacement> replacements) {
+    List<Member> retained = new ArrayList<>(old.members().keySet());
+    retained.removeAll(replacements.keySet());
+    retained.sort(null);
+    for (Member member : retained) {
+      LineageMap lineage = old.members().get(member);
+      if (lineage == null || !addOwners(next, lineage, true)) {
+        return false;
+      }
+      next.putLineage(member, lineage);
+    }
+    return true;
+  }
+
+  private boolean installReplacements(ExactState next, Map<Member, RankReplacement> replacements) {
+    List<Member> replaced = new ArrayList<>(replacements.keySet());
+    replaced.sort(null);
+    for (Member member : replaced) {
+      RankReplacement replacement = replacements.get(member);
+      if (replacement == null || !addOwners(next, replacement.lineage(), false)) {
+        return false;
+      }
+      admitInOrder(next, replacement);
+      if (replacement.lineage().size() > 0) {
+        next.putLineage(member, replacement.lineage());
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Adds one member's mappings, and admits their blocks in table order if asked to. False if a
+   * count overflows.
+   */
+  private boolean addOwners(ExactState next, LineageMap lineage, boolean admit) {
+    omitted.clear();
+    int slot = 0;
+    while (slot < lineage.slots()) {
+      int count = 0;
+      long sum = 0;
+      for (; slot < lineage.slots() && count < CHUNK; slot++) {
+        if (lineage.isUsed(slot)) {
+          long hash = lineage.valueAtSlot(slot);
+          scratch.hashes[count] = hash;
+          scratch.ownerKeys[count] = TableMath.mix(hash);
+          sum += next.owners.touch(scratch.ownerKeys[count++]);
+        }
+      }
+      scratch.touched += sum;
+      next.owners.reserve(count);
+      for (int i = 0; i < count; i++) {
+        int at = next.owners.find(scratch.ownerKeys[i]);
+        if (at >= 0 && next.owners.countAt(at) == OwnerMap.MAX_COUNT) {
+          return false;
+        }
+        scratch.ownerPositions[i] = next.owners.addFrom(at < 0 ? ~at : at, scratch.ownerKeys[i]);
+      }
+      if (admit) {
+        admitChunk(next, count);
+      }
+    }
+    return true;
+  }
+
+  private void admitInOrder(ExactState next, RankReplacement replacement) {
+    omitted.clear();
+    int index = 0;
+    while (index < replacement.orderSize()) {
+      int count = 0;
+      for (; index < replacement.orderSize() && count < CHUNK; index++) {
+        if (replacement.isCandidate(index)) {
+          long hash = replacement.hashAt(index);
+          scratch.hashes[count] = hash;
+          scratch.ownerKeys[count] = TableMath.mix(hash);
+          scratch.ownerPositions[count] = next.owners.find(scratch.ownerKeys[count]);
+          count++;
+        }
+      }
+      admitChunk(next, count);
+    }
+  }
+
+  private void admitChunk(ExactState next, int count) {
+    OwnerMap owners = next.owners;
+    long sum = 0;
+    for (int i = 0; i < count; i++) {
+      if (!owners.isResident(scratch.ownerPositions[i])) {
+        scratch.mixes[i] = next.addressing.mix(scratch.hashes[i]);
+        sum += next.filter.word(next.addressing.bucketA(scratch.mixes[i]));
+      }
+    }
+    scratch.touched += sum;
+    for (int i = 0; i < count; i++) {
+      int owner = scratch.ownerPositions[i];
+      if (owners.isResident(owner)
+          || (!omitted.isEmpty() && omitted.contains(scratch.ownerKeys[i]))) {
+        continue;
+      }
+      next.window.reserve(next.filter.maxWritesPerInsert());
+      if (next.filter.insert(scratch.mixes[i], next.window)) {
+        owners.setResident(owner);
+      } else {
+        omissions++;
+        omitted.add(scratch.ownerKeys[i]);
+      }
+    }
+  }
+
+  /**
+   * Makes the window what differs from the published image: first the old window's buckets, then
+   * the others in order.
+   */
+  private static void compareWithPublished(ExactState old, ExactState next) {
+    DirtyWindow before = old.window;
+    DirtyWindow window = next.window;
+    window.clear();
+    for (int i = 0; i < before.size(); i++) {
+      if (next.filter.word(before.bucket(i)) != before.before(i)) {
+        window.reserve(1);
+        window.mark(before.bucket(i), before.before(i));
+      }
+    }
+    for (int bucket = 0; bucket < next.filter.bucketCount(); bucket++) {
+      long published = old.filter.word(bucket);
+      if (published != next.filter.word(bucket) && !before.contains(bucket)) {
+        window.reserve(1);
+        window.mark(bucket, published);
+      }
+    }
+  }
+}
