@@ -52,7 +52,7 @@ final class HashSet64 {
   }
 
   private static int slot(long[] in, long key) {
-    int slot = TableMath.home(key, in.length);
+    int slot = Chunks.home(key, in.length);
     while (in[slot] != 0 && in[slot] != key) {
       slot = slot + 1 == in.length ? 0 : slot + 1;
     }

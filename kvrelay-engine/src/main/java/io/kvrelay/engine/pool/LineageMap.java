@@ -1,40 +1,36 @@
 package io.kvrelay.engine.pool;
 
 /**
- * One member's lineage: mixed engine hash → sequence hash.
+ * One member's lineage: mixed engine hash → sequence hash. A table as {@link Chunks} describes.
  *
  * <pre>
- *   long[] table:  | key | value | key | value | ... | zero-key flag | zero-key value |
- *                    slot 0        slot 1              one extra slot
+ *   long[] entries, a chunk:  | key 0 | key 1 | key 2 | key 3 | value 0 | value 1 | value 2 | value 3 |
+ *   char[] states, a chunk:   | overflow, 12 bits | taken slots, 4 bits |
  * </pre>
  *
- * <p>Key and value stand side by side, so that a hit costs one cache line. Probing is linear; a
- * removal shifts the rest of its cluster back, so there are no tombstones and the table never
- * degrades. The home slot is the upper half of the mixed key times the capacity, divided by 2^32
- * (Lemire's multiply-shift reduction): any capacity will do, so the table grows in small steps and
- * runs at a load of 0.78 to 0.875, and since homes are ordered as keys are, growing is a merge that
- * reads and writes forward.
+ * <p>16.5 bytes a slot. The states are a thirty-third of the table and mostly stay in the cache, so
+ * a lookup costs one line.
  *
- * <p>Key 0 marks an empty slot. The real key 0 has a slot of its own behind the others, which no
- * probe reaches.
- *
- * <p>Positions are indexes into the table, valid until the next removal or growth. One thread at a
- * time; only {@link #reserve} and {@link #trim} allocate.
+ * <p>A position is {@code 4 * chunk + slot}. It stays valid until that entry is removed or the
+ * table grows. One thread at a time; only {@link #reserve} and {@link #trim} allocate.
  */
 final class LineageMap {
+  private static final int SLOTS = 4;
+  private static final int ALL_TAKEN = 0xF;
+  private static final int OVERFLOW_ONE = 0x10;
+  private static final int OVERFLOW_MAX = 0xFFF0;
+
   private final Memory memory;
-  private long[] table;
-  private int capacity;
+  private char[] states;
+  private long[] entries;
+  private int chunks;
   private int size;
 
   LineageMap(Memory memory) {
-    this(memory, 0);
-  }
-
-  LineageMap(Memory memory, long expected) {
     this.memory = memory;
-    this.capacity = Math.toIntExact(TableMath.capacityFor(expected));
-    this.table = memory.longs(2L * capacity + 2);
+    this.chunks = 2;
+    this.states = memory.chars(2);
+    this.entries = memory.longs(Chunks.words(2));
   }
 
   int size() {
@@ -42,82 +38,101 @@ final class LineageMap {
   }
 
   long bytes() {
-    return 8L * table.length;
+    return 2L * states.length + 8L * entries.length;
   }
 
-  /** Number of positions to visit, see {@link #isUsed}. */
-  int slots() {
-    return capacity + 1;
+  /** Number of positions, used or not. */
+  int positions() {
+    return SLOTS * chunks;
   }
 
-  boolean isUsed(int slot) {
-    return table[2 * slot] != 0;
+  boolean isUsed(int position) {
+    return (states[position >>> 2] & (1 << (position & 3))) != 0;
   }
 
-  long valueAtSlot(int slot) {
-    return table[2 * slot + 1];
+  private static int word(int position) {
+    return Chunks.PAD + Chunks.WORDS * (position >>> 2) + (position & 3);
   }
 
-  /** Mixed key in a used slot. */
-  long keyAtSlot(int slot) {
-    return slot == capacity ? 0 : table[2 * slot];
-  }
-
-  /** Loads the home slot's line; the result only keeps the load alive. */
+  /** Loads the line where the key's search begins. The result only keeps the load alive. */
   long touch(long key) {
-    return table[2 * TableMath.home(key, capacity)];
+    return entries[Chunks.PAD + Chunks.WORDS * Chunks.home(key, chunks)];
+  }
+
+  /** Position of the key, or {@link Chunks#NONE}. */
+  int find(long key) {
+    long[] e = entries;
+    int chunk = Chunks.home(key, chunks);
+    for (int probes = chunks; probes > 0; probes--) {
+      int state = states[chunk];
+      int at = Chunks.PAD + Chunks.WORDS * chunk;
+      int equal =
+          (e[at] == key ? 1 : 0)
+              | (e[at + 1] == key ? 2 : 0)
+              | (e[at + 2] == key ? 4 : 0)
+              | (e[at + 3] == key ? 8 : 0);
+      equal &= state;
+      if (equal != 0) {
+        return SLOTS * chunk + Integer.numberOfTrailingZeros(equal);
+      }
+      if (state < OVERFLOW_ONE) {
+        break;
+      }
+      chunk = Chunks.next(chunk, chunks);
+    }
+    return Chunks.NONE;
   }
 
   /** Whether a position found earlier still holds the key. */
   boolean isAt(int position, long key) {
-    return key != 0 && table[position] == key;
-  }
-
-  /** Position of the key, or the complement of the position where it would be inserted. */
-  int find(long key) {
-    return key == 0 ? findZero() : findFrom(key, 2 * TableMath.home(key, capacity));
+    return isUsed(position) && entries[word(position)] == key;
   }
 
   long valueAt(int position) {
-    return table[position + 1];
+    return entries[word(position) + SLOTS];
   }
 
   void setValueAt(int position, long value) {
-    table[position + 1] = value;
+    entries[word(position) + SLOTS] = value;
   }
 
-  /**
-   * Inserts a key at or behind a position that {@link #find} gave as a complement since the last
-   * removal or growth; room must have been reserved. Other keys may have been inserted since.
-   *
-   * @return the new position, or the complement of the position where the key already is
-   */
-  int insertFrom(int start, long key, long value) {
-    int position = key == 0 ? findZero() : findFrom(key, start);
-    if (position >= 0) {
-      return ~position;
-    }
-    position = ~position;
-    table[position] = key == 0 ? 1 : key;
-    table[position + 1] = value;
+  /** Adds a key that is not there. Room must have been reserved. */
+  int insert(long key, long value) {
     size++;
-    return position;
+    return put(key, value);
   }
 
-  /** Takes back the latest {@link #insertFrom} that has not been taken back. */
-  void undoInsert(int position) {
-    table[position] = 0;
-    table[position + 1] = 0;
-    size--;
+  private int put(long key, long value) {
+    int chunk = Chunks.home(key, chunks);
+    int state = states[chunk];
+    while ((state & ALL_TAKEN) == ALL_TAKEN) {
+      if (state < OVERFLOW_MAX) {
+        states[chunk] = (char) (state + OVERFLOW_ONE);
+      }
+      chunk = Chunks.next(chunk, chunks);
+      state = states[chunk];
+    }
+    int slot = Integer.numberOfTrailingZeros(~state);
+    states[chunk] = (char) (state | (1 << slot));
+    int position = SLOTS * chunk + slot;
+    int at = word(position);
+    entries[at] = key;
+    entries[at + SLOTS] = value;
+    return position;
   }
 
   void removeAt(int position) {
     size--;
-    if (position == 2 * capacity) {
-      table[position] = 0;
-      return;
+    int chunk = position >>> 2;
+    states[chunk] = (char) (states[chunk] & ~(1 << (position & 3)));
+    int passed = Chunks.home(entries[word(position)], chunks);
+    while (passed != chunk) {
+      // At its maximum the counter has lost count: it stays, and only costs probes.
+      if (states[passed] < OVERFLOW_MAX) {
+        states[passed] = (char) (states[passed] - OVERFLOW_ONE);
+      }
+      passed = Chunks.next(passed, chunks);
     }
-    closeGap(position);
   }
 
   /**
@@ -127,120 +142,44 @@ final class LineageMap {
    */
   boolean reserve(int additional) {
     long needed = (long) size + additional;
-    if (needed <= TableMath.limit(capacity)) {
+    if (needed <= limit(chunks)) {
       return false;
     }
-    rehash(TableMath.grownCapacity(capacity, needed));
+    rehash(Chunks.grown(chunks, chunksFor(needed)));
     return true;
   }
 
-  /** Gives memory back when less than a third of the table is used. */
+  /**
+   * Gives memory back when less than a third of the table is used. Throws {@link OutOfMemoryError}
+   * and changes nothing.
+   */
   void trim() {
-    if (capacity > 4 * TableMath.MIN_CAPACITY && size < capacity / 3) {
-      rehash(TableMath.capacityFor(size + (size >>> 3)));
+    if (chunks > 8 && size < limit(chunks) / 3) {
+      rehash(chunksFor(size + (size >>> 3)));
     }
   }
 
-  /**
-   * Drops the slots before {@code end} (as {@link #slots} counts them) and keeps the others. For a
-   * clear that stopped half way; allocates nothing.
-   */
-  void dropSlotsBefore(int end) {
-    int start = 0;
-    while (isUsed(start)) {
-      start++;
-    }
-    for (int slot = 0; slot < end; slot++) {
-      if (isUsed(slot)) {
-        table[2 * slot] = 0;
-        size--;
-      }
-    }
-    settle(start);
+  /** Entries that the table may hold: 27 of 32 slots. */
+  private static long limit(long chunks) {
+    return (chunks * SLOTS * 27) >>> 5;
   }
 
-  /**
-   * Puts every key where a probe finds it after slots have been emptied at will. No key's path
-   * crosses {@code start}, which was empty before; behind it each key moves at most back, over
-   * slots that have been settled already.
-   */
-  private void settle(int start) {
-    for (int i = 1; i < capacity; i++) {
-      int slot = start + i < capacity ? start + i : start + i - capacity;
-      long key = table[2 * slot];
-      if (key != 0) {
-        table[2 * slot] = 0;
-        int position = ~findFrom(key, 2 * TableMath.home(key, capacity));
-        table[position] = key;
-        table[position + 1] = table[2 * slot + 1];
-      }
-    }
+  private static long chunksFor(long entries) {
+    return entries * 32 / (SLOTS * 27) + 1;
   }
 
-  private int findZero() {
-    int position = 2 * capacity;
-    return table[position] != 0 ? position : ~position;
-  }
-
-  private int findFrom(long key, int start) {
-    long[] t = table;
-    int end = 2 * capacity;
-    int p = start;
-    while (true) {
-      long k = t[p];
-      if (k == key) {
-        return p;
-      }
-      if (k == 0) {
-        return ~p;
-      }
-      p += 2;
-      if (p == end) {
-        p = 0;
-      }
-    }
-  }
-
-  private void closeGap(int position) {
-    long[] t = table;
-    int end = 2 * capacity;
-    int gap = position;
-    int p = position;
-    while (true) {
-      p += 2;
-      if (p == end) {
-        p = 0;
-      }
-      long k = t[p];
-      if (k == 0) {
-        break;
-      }
-      int home = 2 * TableMath.home(k, capacity);
-      // The key may fill the gap unless its home lies cyclically in (gap, p].
-      boolean stays = gap <= p ? gap < home && home <= p : gap < home || home <= p;
-      if (!stays) {
-        t[gap] = k;
-        t[gap + 1] = t[p + 1];
-        gap = p;
-      }
-    }
-    t[gap] = 0;
-  }
-
-  private void rehash(long newCapacity) {
-    long[] next = memory.longs(2 * newCapacity + 2);
-    long[] old = table;
-    int oldCapacity = capacity;
-    capacity = Math.toIntExact(newCapacity);
-    table = next;
-    next[2 * capacity] = old[2 * oldCapacity];
-    next[2 * capacity + 1] = old[2 * oldCapacity + 1];
-    for (int p = 0; p < 2 * oldCapacity; p += 2) {
-      long key = old[p];
-      if (key != 0) {
-        int at = ~findFrom(key, 2 * TableMath.home(key, capacity));
-        next[at] = key;
-        next[at + 1] = old[p + 1];
+  private void rehash(long newChunks) {
+    char[] newStates = memory.chars(newChunks);
+    long[] newEntries = memory.longs(Chunks.words(newChunks));
+    char[] oldStates = states;
+    long[] old = entries;
+    states = newStates;
+    entries = newEntries;
+    chunks = (int) newChunks;
+    for (int chunk = 0; chunk < oldStates.length; chunk++) {
+      for (int taken = oldStates[chunk] & ALL_TAKEN; taken != 0; taken &= taken - 1) {
+        int at = Chunks.PAD + Chunks.WORDS * chunk + Integer.numberOfTrailingZeros(taken);
+        put(old[at], old[at + SLOTS]);
       }
     }
   }

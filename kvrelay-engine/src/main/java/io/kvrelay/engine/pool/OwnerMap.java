@@ -1,43 +1,53 @@
 package io.kvrelay.engine.pool;
 
-import java.util.HashMap;
-import java.util.Map;
-
 /**
  * All owners of a pool: mixed sequence hash → number of mappings onto it, and whether the filter
- * holds it.
+ * holds it. A table as {@link Chunks} describes.
  *
  * <pre>
- *   int[] table:  | key low | key high | count &lt;&lt; 1 | resident | ...      12 bytes a slot
+ *   long[] entries, a chunk:  | tags and overflow | entry 0 | entry 1 | ... | entry 6 |
+ *   tags and overflow:        | tag 0 | tag 1 | ... | tag 6 | overflow |      one byte each
+ *   tag:                      0 for an empty slot, else 0x80 and the lower 7 bits of the key
+ *   entry:                    | upper 57 bits of the key | count, 6 bits | resident |
  * </pre>
  *
- * <p>Probing, growth and removal are those of {@link LineageMap}. A slot is empty when its third
- * word is 0: an entry has at least one owner, so every key is storable.
+ * <p>9.1 bytes a slot, one line a lookup; tag and entry together compare the whole key. Counts are
+ * exact up to 2^32 - 1: from {@link #LARGE} on the entry only says "large" and the count stands in
+ * a second table. That is for the blocks of a prompt that more than sixty ranks share.
  *
- * <p>A count is exact up to 2^32 - 1. The table holds 31 bits; at {@link #LARGE} and above the true
- * count lies in a side map, which a pool of fewer than two thousand million mappings never touches.
- *
- * <p>Positions are indexes into the table, valid until the next release or growth. One thread at a
- * time; only {@link #reserve} and {@link #trim} allocate.
+ * <p>A position is an index of {@code entries}. It stays valid until that entry is removed or the
+ * table grows. One thread at a time; only {@link #reserve} and {@link #trim} allocate.
  */
 final class OwnerMap {
   /** Largest number of owners of one block. */
   static final long MAX_COUNT = 0xFFFF_FFFFL;
 
-  /** Counts from here on lie in the side map; the table then holds this value. */
-  static final int LARGE = 0x7FFF_FFFF;
+  /** Counts from here on stand in the second table. */
+  static final int LARGE = 63;
+
+  private static final int SLOTS = 7;
+  private static final long BYTES = 0x0101_0101_0101_0101L;
+  private static final long TAKEN = 0x0080_8080_8080_8080L;
+  private static final long TAG_BITS = 0x7F7F_7F7F_7F7F_7F7FL;
+  private static final long OVERFLOW_ONE = 1L << 56;
+  private static final int OVERFLOW_MAX = 0xFF;
+  private static final long KEY_BITS = ~0x7FL;
+  private static final int COUNT_ONE = 2;
+  private static final int RESIDENT = 1;
 
   private final Memory memory;
-  private final Map<Long, Long> large = new HashMap<>();
-  private int[] table;
-  private int capacity;
+  private final LineageMap large;
+  private long[] entries;
+  private int chunks;
   private int size;
   private int residents;
 
   OwnerMap(Memory memory, long expected) {
     this.memory = memory;
-    this.capacity = Math.toIntExact(TableMath.capacityFor(expected));
-    this.table = memory.ints(3L * capacity);
+    this.large = new LineageMap(memory);
+    long needed = Math.max(2, chunksFor(expected));
+    this.entries = memory.longs(Chunks.words(needed));
+    this.chunks = (int) needed;
   }
 
   int size() {
@@ -49,187 +59,231 @@ final class OwnerMap {
   }
 
   long bytes() {
-    return 4L * table.length;
+    return 8L * entries.length + large.bytes();
   }
 
-  /** Loads the home slot's line; the result only keeps the load alive. */
-  int touch(long key) {
-    return table[3 * TableMath.home(key, capacity)];
+  /** Loads the line where the key's search begins. The result only keeps the load alive. */
+  long touch(long key) {
+    return entries[Chunks.PAD + Chunks.WORDS * Chunks.home(key, chunks)];
+  }
+
+  /** Position of the key, or {@link Chunks#NONE}. */
+  int find(long key) {
+    long[] e = entries;
+    int chunk = Chunks.home(key, chunks);
+    for (int probes = chunks; probes > 0; probes--) {
+      int at = Chunks.PAD + Chunks.WORDS * chunk;
+      long tags = e[at];
+      for (long slots = matches(tags, key); slots != 0; slots &= slots - 1) {
+        int position = at + 1 + slot(slots);
+        if (((e[position] ^ key) & KEY_BITS) == 0) {
+          return position;
+        }
+      }
+      if (tags >>> 56 == 0) {
+        break;
+      }
+      chunk = Chunks.next(chunk, chunks);
+    }
+    return Chunks.NONE;
+  }
+
+  /** The top bits of the slots whose tag is the key's. */
+  private static long matches(long tags, long key) {
+    // A byte of the difference is 0 if its top bit is 0 and adding 0x7F to the others sets it not.
+    long difference = tags ^ (((key & 0x7F) | 0x80) * BYTES);
+    return ~(((difference & TAG_BITS) + TAG_BITS) | difference) & TAKEN;
+  }
+
+  private static int slot(long topBits) {
+    return Long.numberOfTrailingZeros(topBits) >>> 3;
   }
 
   /** Whether a position found earlier still holds the key. */
   boolean isAt(int position, long key) {
-    return table[position + 2] != 0
-        && table[position] == (int) key
-        && table[position + 1] == (int) (key >>> 32);
+    return tagAt(position) == ((key & 0x7F) | 0x80) && ((entries[position] ^ key) & KEY_BITS) == 0;
   }
 
-  /** Position of the key, or the complement of the position where it would be inserted. */
-  int find(long key) {
-    return findFrom(key, 3 * TableMath.home(key, capacity));
+  private long tagAt(int position) {
+    int inChunk = (position - Chunks.PAD) & (Chunks.WORDS - 1);
+    return (entries[position - inChunk] >>> (8 * (inChunk - 1))) & 0xFF;
   }
 
-  long countAt(int position) {
-    int count = table[position + 2] >>> 1;
-    return count == LARGE ? large.getOrDefault(keyAt(position), (long) LARGE) : count;
+  /** Owners of the key at its position: 1..2^32-1. */
+  long countAt(int position, long key) {
+    int count = inlineCount(position);
+    return count < LARGE ? count : large.valueAt(large.find(key));
+  }
+
+  private int inlineCount(int position) {
+    return (int) (entries[position] >>> 1) & LARGE;
+  }
+
+  /** Whether the count stands in the second table. */
+  boolean isLarge(int position) {
+    return inlineCount(position) == LARGE;
+  }
+
+  /** Whether one more owner needs the second table. */
+  boolean isNearlyLarge(int position) {
+    return inlineCount(position) >= LARGE - 1;
   }
 
   boolean isResident(int position) {
-    return (table[position + 2] & 1) != 0;
-  }
-
-  /** Whether the count is near its maximum at all. */
-  boolean isLarge(int position) {
-    return table[position + 2] >>> 1 == LARGE;
+    return (entries[position] & RESIDENT) != 0;
   }
 
   /** Whether releasing one owner drops the entry and its copy in the filter. */
   boolean isLastResident(int position) {
-    return table[position + 2] == (1 << 1 | 1);
+    return (entries[position] & ~KEY_BITS) == (COUNT_ONE | RESIDENT);
   }
 
   void setResident(int position) {
-    table[position + 2] |= 1;
+    entries[position] |= RESIDENT;
     residents++;
   }
 
-  /**
-   * Adds an owner, at or behind a position that {@link #find} gave since the last release or growth
-   * (a complement, or the position of the key itself). Room must have been reserved and the count
-   * must not be at its maximum.
-   *
-   * @return the position of the entry
-   */
-  int addFrom(int start, long key) {
-    int position = findFrom(key, start);
-    if (position >= 0) {
-      increment(position);
-      return position;
-    }
-    position = ~position;
-    table[position] = (int) key;
-    table[position + 1] = (int) (key >>> 32);
-    table[position + 2] = 1 << 1;
+  /** Adds a key that is not there, with one owner. Room must have been reserved. */
+  int insert(long key) {
     size++;
-    return position;
+    return put(key, (key & KEY_BITS) | COUNT_ONE);
+  }
+
+  private int put(long key, long entry) {
+    int chunk = Chunks.home(key, chunks);
+    while (true) {
+      int at = Chunks.PAD + Chunks.WORDS * chunk;
+      long tags = entries[at];
+      long free = ~tags & TAKEN;
+      if (free != 0) {
+        int slot = slot(free);
+        entries[at] = tags | (((key & 0x7F) | 0x80) << (8 * slot));
+        entries[at + 1 + slot] = entry;
+        return at + 1 + slot;
+      }
+      if (tags >>> 56 != OVERFLOW_MAX) {
+        entries[at] = tags + OVERFLOW_ONE;
+      }
+      chunk = Chunks.next(chunk, chunks);
+    }
+  }
+
+  private void free(int position, long key) {
+    int inChunk = (position - Chunks.PAD) & (Chunks.WORDS - 1);
+    int tags = position - inChunk;
+    entries[tags] &= ~(0xFFL << (8 * (inChunk - 1)));
+    int chunk = (tags - Chunks.PAD) / Chunks.WORDS;
+    int passed = Chunks.home(key, chunks);
+    while (passed != chunk) {
+      int at = Chunks.PAD + Chunks.WORDS * passed;
+      // At its maximum the counter has lost count: it stays, and only costs probes.
+      if (entries[at] >>> 56 != OVERFLOW_MAX) {
+        entries[at] -= OVERFLOW_ONE;
+      }
+      passed = Chunks.next(passed, chunks);
+    }
+  }
+
+  /** Adds an owner to a key at its position. The count must not be at its maximum. */
+  void incrementAt(int position, long key) {
+    int count = inlineCount(position);
+    if (count < LARGE) {
+      if (count + 1 == LARGE) {
+        // A store's plan has reserved it, as a rule.
+        large.reserve(1);
+        large.insert(key, LARGE);
+      }
+      entries[position] += COUNT_ONE;
+    } else {
+      int at = large.find(key);
+      large.setValueAt(at, large.valueAt(at) + 1);
+    }
   }
 
   /** Takes one owner away; the last one takes the entry, and its residency, with it. */
-  void releaseAt(int position) {
-    long count = countAt(position);
+  void releaseAt(int position, long key) {
+    int count = inlineCount(position);
     if (count == 1) {
-      residents -= table[position + 2] & 1;
+      residents -= (int) entries[position] & RESIDENT;
       size--;
-      closeGap(position);
+      free(position, key);
+    } else if (count < LARGE) {
+      entries[position] -= COUNT_ONE;
     } else {
-      setCount(position, count - 1);
+      releaseLarge(position, key);
     }
+  }
+
+  private void releaseLarge(int position, long key) {
+    int at = large.find(key);
+    long count = large.valueAt(at) - 1;
+    if (count < LARGE) {
+      large.removeAt(at);
+      entries[position] -= COUNT_ONE;
+    } else {
+      large.setValueAt(at, count);
+    }
+  }
+
+  /** Sets a large count; for tests of a number that no test can reach by storing. */
+  void setLargeCount(int position, long key, long count) {
+    if (!isLarge(position)) {
+      large.reserve(1);
+      large.insert(key, LARGE);
+      entries[position] |= LARGE * (long) COUNT_ONE;
+    }
+    large.setValueAt(large.find(key), count);
   }
 
   /**
-   * Makes room for more keys. Throws {@link OutOfMemoryError} and changes nothing if there is none.
+   * Makes room for more keys, and for more of the known ones to become large. Throws {@link
+   * OutOfMemoryError} and changes nothing if there is none.
    *
    * @return whether the table grew, which invalidates every position
    */
-  boolean reserve(int additional) {
-    long needed = (long) size + additional;
-    if (needed <= TableMath.limit(capacity)) {
+  boolean reserve(int additionalKeys, int becomingLarge) {
+    large.reserve(becomingLarge);
+    long needed = (long) size + additionalKeys;
+    if (needed <= limit(chunks)) {
       return false;
     }
-    rehash(TableMath.grownCapacity(capacity, needed));
+    rehash(Chunks.grown(chunks, chunksFor(needed)));
     return true;
   }
 
-  /** Gives memory back when less than a third of the table is used. */
+  /**
+   * Gives memory back when less than a third of the table is used. Throws {@link OutOfMemoryError}
+   * and changes nothing.
+   */
   void trim() {
-    if (capacity > 4 * TableMath.MIN_CAPACITY && size < capacity / 3) {
-      rehash(TableMath.capacityFor(size + (size >>> 3)));
+    if (chunks > 8 && size < limit(chunks) / 3) {
+      rehash(chunksFor(size + (size >>> 3)));
     }
+    large.trim();
   }
 
-  /** Sets a count of at least 1, keeping residency. */
-  void setCount(int position, long count) {
-    int resident = table[position + 2] & 1;
-    if (count < LARGE) {
-      if (table[position + 2] >>> 1 == LARGE) {
-        large.remove(keyAt(position));
-      }
-      table[position + 2] = (int) count << 1 | resident;
-    } else {
-      large.put(keyAt(position), count);
-      table[position + 2] = LARGE << 1 | resident;
-    }
+  /** Entries that the table may hold: 7 of 8 slots. */
+  private static long limit(long chunks) {
+    return (chunks * SLOTS * 7) >>> 3;
   }
 
-  private void increment(int position) {
-    int meta = table[position + 2];
-    if (meta >>> 1 < LARGE - 1) {
-      table[position + 2] = meta + 2;
-    } else {
-      setCount(position, countAt(position) + 1);
-    }
+  private static long chunksFor(long entries) {
+    return entries * 8 / (SLOTS * 7) + 1;
   }
 
-  private long keyAt(int position) {
-    return ((long) table[position + 1] << 32) | (table[position] & 0xFFFF_FFFFL);
-  }
-
-  private int findFrom(long key, int start) {
-    int[] t = table;
-    int low = (int) key;
-    int high = (int) (key >>> 32);
-    int p = start;
-    while (true) {
-      if (t[p + 2] == 0) {
-        return ~p;
-      }
-      if (t[p] == low && t[p + 1] == high) {
-        return p;
-      }
-      p += 3;
-      if (p == t.length) {
-        p = 0;
-      }
-    }
-  }
-
-  private void closeGap(int position) {
-    int[] t = table;
-    int gap = position;
-    int p = position;
-    while (true) {
-      p += 3;
-      if (p == t.length) {
-        p = 0;
-      }
-      if (t[p + 2] == 0) {
-        break;
-      }
-      int home = 3 * (int) (((t[p + 1] & 0xFFFF_FFFFL) * capacity) >>> 32);
-      // The key may fill the gap unless its home lies cyclically in (gap, p].
-      boolean stays = gap <= p ? gap < home && home <= p : gap < home || home <= p;
-      if (!stays) {
-        t[gap] = t[p];
-        t[gap + 1] = t[p + 1];
-        t[gap + 2] = t[p + 2];
-        gap = p;
-      }
-    }
-    t[gap + 2] = 0;
-  }
-
-  private void rehash(long newCapacity) {
-    int[] next = memory.ints(3 * newCapacity);
-    int[] old = table;
-    capacity = Math.toIntExact(newCapacity);
-    table = next;
-    for (int p = 0; p < old.length; p += 3) {
-      if (old[p + 2] != 0) {
-        long key = ((long) old[p + 1] << 32) | (old[p] & 0xFFFF_FFFFL);
-        int at = ~findFrom(key, 3 * TableMath.home(key, capacity));
-        next[at] = old[p];
-        next[at + 1] = old[p + 1];
-        next[at + 2] = old[p + 2];
+  private void rehash(long newChunks) {
+    long[] next = memory.longs(Chunks.words(newChunks));
+    long[] old = entries;
+    int oldChunks = chunks;
+    entries = next;
+    chunks = (int) newChunks;
+    for (int chunk = 0; chunk < oldChunks; chunk++) {
+      int at = Chunks.PAD + Chunks.WORDS * chunk;
+      long tags = old[at];
+      for (long taken = tags & TAKEN; taken != 0; taken &= taken - 1) {
+        int slot = slot(taken);
+        long entry = old[at + 1 + slot];
+        put((entry & KEY_BITS) | ((tags >>> (8 * slot)) & 0x7F), entry);
       }
     }
   }

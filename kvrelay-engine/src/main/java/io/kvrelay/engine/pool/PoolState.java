@@ -334,8 +334,9 @@ public final class PoolState {
    * @return 0..2^32-1
    */
   public long ownerCount(long sequenceHash) {
-    int position = exact.owners.find(TableMath.mix(sequenceHash));
-    return position < 0 ? 0 : exact.owners.countAt(position);
+    long key = Chunks.mix(sequenceHash);
+    int position = exact.owners.find(key);
+    return position < 0 ? 0 : exact.owners.countAt(position, key);
   }
 
   /**
@@ -345,7 +346,7 @@ public final class PoolState {
    * @return false for a block that nobody owns, and for a capacity omission
    */
   public boolean isResident(long sequenceHash) {
-    int position = exact.owners.find(TableMath.mix(sequenceHash));
+    int position = exact.owners.find(Chunks.mix(sequenceHash));
     return position >= 0 && exact.owners.isResident(position);
   }
 
@@ -369,7 +370,7 @@ public final class PoolState {
    */
   public boolean isMapped(Member member, long engineHash) {
     LineageMap lineage = exact.members().get(member);
-    return lineage != null && lineage.find(TableMath.mix(engineHash)) >= 0;
+    return lineage != null && lineage.find(Chunks.mix(engineHash)) >= 0;
   }
 
   /**
@@ -382,7 +383,7 @@ public final class PoolState {
    */
   public long sequenceHash(Member member, long engineHash) {
     LineageMap lineage = exact.members().get(member);
-    int position = lineage == null ? -1 : lineage.find(TableMath.mix(engineHash));
+    int position = lineage == null ? -1 : lineage.find(Chunks.mix(engineHash));
     if (lineage == null || position < 0) {
       throw new NoSuchElementException(
           "engineHash = " + Long.toUnsignedString(engineHash) + " of member " + member);

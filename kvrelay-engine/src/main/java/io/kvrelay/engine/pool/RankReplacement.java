@@ -130,7 +130,7 @@ public final class RankReplacement {
       return null;
     }
     if (event.hasParent()) {
-      if (lineage.find(TableMath.mix(event.parentHash())) < 0) {
+      if (lineage.find(Chunks.mix(event.parentHash())) < 0) {
         return KvEventErrorKind.PARENT_BLOCK_NOT_FOUND;
       }
     } else if (event.startPosition() > 0) {
@@ -145,7 +145,7 @@ public final class RankReplacement {
     if (inserted < n) {
       for (int i = inserted - 1; i >= 0; i--) {
         if (scratch.positions[i] >= 0) {
-          lineage.undoInsert(scratch.positions[i]);
+          lineage.removeAt(scratch.positions[i]);
         }
       }
       return KvEventErrorKind.INVALID_BLOCK_SEQUENCE;
@@ -173,7 +173,7 @@ public final class RankReplacement {
     long[] next = memory.longs(Math.max(places.size() + (long) n, 2L * places.size()));
     int size = 0;
     for (int i = 0; i < orderSize; i++) {
-      int place = places.find(TableMath.mix(order[i]));
+      int place = places.find(Chunks.mix(order[i]));
       if (place >= 0 && places.valueAt(place) >>> 32 == i) {
         places.setValueAt(place, (long) size << 32 | (places.valueAt(place) & COUNT_MASK));
         next[size++] = order[i];
@@ -189,37 +189,37 @@ public final class RankReplacement {
    */
   private int insertMappings(KvEvent event) {
     boolean root = !event.hasParent();
-    long previous = root ? 0 : lineage.valueAt(lineage.find(TableMath.mix(event.parentHash())));
+    long previous = root ? 0 : lineage.valueAt(lineage.find(Chunks.mix(event.parentHash())));
     for (int i = 0; i < event.length(); i++) {
       long local = event.localHash(i);
       long hash =
           i == 0 && root ? SequenceHashes.root(local) : SequenceHashes.child(previous, local);
-      long key = TableMath.mix(event.engineHash(i));
+      long key = Chunks.mix(event.engineHash(i));
       int found = lineage.find(key);
       if (found >= 0 && lineage.valueAt(found) != hash) {
         return i;
       }
       scratch.hashes[i] = hash;
-      scratch.positions[i] = found >= 0 ? -1 : lineage.insertFrom(~found, key, hash);
+      scratch.positions[i] = found >= 0 ? -1 : lineage.insert(key, hash);
       previous = hash;
     }
     return event.length();
   }
 
   private void addPlace(long hash) {
-    long key = TableMath.mix(hash);
+    long key = Chunks.mix(hash);
     int place = places.find(key);
     if (place >= 0) {
       places.setValueAt(place, places.valueAt(place) + 1);
     } else {
-      places.insertFrom(~place, key, (long) orderSize << 32 | 1);
+      places.insert(key, (long) orderSize << 32 | 1);
       order[orderSize++] = hash;
     }
   }
 
   private @Nullable KvEventErrorKind remove(KvEvent event) {
     for (int i = 0; i < event.length(); i++) {
-      int position = lineage.find(TableMath.mix(event.engineHash(i)));
+      int position = lineage.find(Chunks.mix(event.engineHash(i)));
       if (position < 0) {
         unknownRemovals++;
       } else {
@@ -231,7 +231,7 @@ public final class RankReplacement {
   }
 
   private void dropPlace(long hash) {
-    int place = places.find(TableMath.mix(hash));
+    int place = places.find(Chunks.mix(hash));
     long value = places.valueAt(place);
     if ((value & COUNT_MASK) == 1) {
       places.removeAt(place);
@@ -257,7 +257,7 @@ public final class RankReplacement {
 
   /** Whether the place is its block's latest one. */
   boolean isCandidate(int index) {
-    int place = places.find(TableMath.mix(order[index]));
+    int place = places.find(Chunks.mix(order[index]));
     return place >= 0 && places.valueAt(place) >>> 32 == index;
   }
 }

@@ -102,31 +102,49 @@ final class Rebuild {
    */
   private boolean addOwners(ExactState next, LineageMap lineage, boolean admit) {
     omitted.clear();
-    int slot = 0;
-    while (slot < lineage.slots()) {
-      int count = 0;
-      long sum = 0;
-      for (; slot < lineage.slots() && count < CHUNK; slot++) {
-        if (lineage.isUsed(slot)) {
-          long hash = lineage.valueAtSlot(slot);
-          scratch.hashes[count] = hash;
-          scratch.ownerKeys[count] = TableMath.mix(hash);
-          sum += next.owners.touch(scratch.ownerKeys[count++]);
-        }
-      }
-      scratch.touched += sum;
-      next.owners.reserve(count);
+    for (int from = 0; from < lineage.positions(); from += CHUNK) {
+      int to = Math.min(from + CHUNK, lineage.positions());
+      int count = nameOwners(next.owners, lineage, from, to);
+      next.owners.reserve(count, 0);
       for (int i = 0; i < count; i++) {
-        int at = next.owners.find(scratch.ownerKeys[i]);
-        if (at >= 0 && next.owners.countAt(at) == OwnerMap.MAX_COUNT) {
+        if (!addOwner(next.owners, i)) {
           return false;
         }
-        scratch.ownerPositions[i] = next.owners.addFrom(at < 0 ? ~at : at, scratch.ownerKeys[i]);
       }
       if (admit) {
         admitChunk(next, count);
       }
     }
+    return true;
+  }
+
+  private int nameOwners(OwnerMap owners, LineageMap lineage, int from, int to) {
+    int count = 0;
+    long sum = 0;
+    for (int position = from; position < to; position++) {
+      if (lineage.isUsed(position)) {
+        long hash = lineage.valueAt(position);
+        long key = Chunks.mix(hash);
+        scratch.hashes[count] = hash;
+        scratch.ownerKeys[count++] = key;
+        sum += owners.touch(key);
+      }
+    }
+    scratch.touched += sum;
+    return count;
+  }
+
+  private boolean addOwner(OwnerMap owners, int i) {
+    long key = scratch.ownerKeys[i];
+    int at = owners.find(key);
+    if (at < 0) {
+      at = owners.insert(key);
+    } else if (owners.countAt(at, key) == OwnerMap.MAX_COUNT) {
+      return false;
+    } else {
+      owners.incrementAt(at, key);
+    }
+    scratch.ownerPositions[i] = at;
     return true;
   }
 
@@ -139,7 +157,7 @@ final class Rebuild {
         if (replacement.isCandidate(index)) {
           long hash = replacement.hashAt(index);
           scratch.hashes[count] = hash;
-          scratch.ownerKeys[count] = TableMath.mix(hash);
+          scratch.ownerKeys[count] = Chunks.mix(hash);
           scratch.ownerPositions[count] = next.owners.find(scratch.ownerKeys[count]);
           count++;
         }

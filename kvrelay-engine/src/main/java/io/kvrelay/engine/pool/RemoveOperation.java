@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Removals: of listed engine hashes, or of all that a member holds.
  *
- * <p>As in {@link StoreOperation}, three passes load the lines of lineage, owners and filter for
- * the whole event before the last pass changes anything. What they find are hints: the last pass
- * checks every position again, since a removal moves entries.
+ * <p>As in {@link StoreOperation}, passes over the whole event load the lines of lineage, owners
+ * and filter before the last pass changes anything. What they find are hints: the last pass checks
+ * every position again, since a list may name a hash twice.
  *
  * <p>Cache lines per block: one of lineage, one of owners, and one or two of the filter for a last
  * owner.
@@ -72,7 +72,7 @@ final class RemoveOperation {
     int n = event.length();
     long sum = 0;
     for (int i = 0; i < n; i++) {
-      long key = TableMath.mix(engine[from + i]);
+      long key = Chunks.mix(engine[from + i]);
       keys[i] = key;
       sum += lineage.touch(key);
     }
@@ -85,14 +85,14 @@ final class RemoveOperation {
       int position = lineage.find(scratch.keys[i]);
       scratch.positions[i] = position;
       if (position >= 0) {
-        sum += touchOwner(owners, i, lineage.valueAt(position));
+        sum += nameOwner(owners, i, lineage.valueAt(position));
       }
     }
     scratch.touched += sum;
   }
 
-  private int touchOwner(OwnerMap owners, int i, long hash) {
-    long key = TableMath.mix(hash);
+  private long nameOwner(OwnerMap owners, int i, long hash) {
+    long key = Chunks.mix(hash);
     scratch.hashes[i] = hash;
     scratch.ownerKeys[i] = key;
     return owners.touch(key);
@@ -151,7 +151,7 @@ final class RemoveOperation {
         return error;
       }
     }
-    owners.releaseAt(owner);
+    owners.releaseAt(owner, key);
     return null;
   }
 
@@ -184,27 +184,39 @@ final class RemoveOperation {
     } catch (OutOfMemoryError e) {
       return KvEventErrorKind.ALLOCATION_FAILED;
     }
-    int slot = 0;
-    while (slot < lineage.slots()) {
-      int count = 0;
-      for (; slot < lineage.slots() && count < CHUNK; slot++) {
-        if (lineage.isUsed(slot)) {
-          scratch.positions[count] = slot;
-          scratch.touched += touchOwner(state.owners, count++, lineage.valueAtSlot(slot));
-        }
-      }
-      touchFilter(state, count);
-      for (int i = 0; i < count; i++) {
-        KvEventErrorKind error = release(state, i);
-        if (error != null) {
-          int size = lineage.size();
-          lineage.dropSlotsBefore(scratch.positions[i]);
-          state.account(lineage, size, lineage.bytes());
-          return error;
-        }
-      }
+    int size = lineage.size();
+    KvEventErrorKind error = null;
+    for (int from = 0; from < lineage.positions() && error == null; from += CHUNK) {
+      error = clearChunk(state, lineage, from, Math.min(from + CHUNK, lineage.positions()));
+    }
+    state.account(lineage, size, lineage.bytes());
+    if (error != null) {
+      return error;
     }
     state.dropMember(member, lineage);
+    return null;
+  }
+
+  private @Nullable KvEventErrorKind clearChunk(
+      ExactState state, LineageMap lineage, int from, int to) {
+    OwnerMap owners = state.owners;
+    int count = 0;
+    long sum = 0;
+    for (int position = from; position < to; position++) {
+      if (lineage.isUsed(position)) {
+        scratch.positions[count] = position;
+        sum += nameOwner(owners, count++, lineage.valueAt(position));
+      }
+    }
+    scratch.touched += sum;
+    touchFilter(state, count);
+    for (int i = 0; i < count; i++) {
+      KvEventErrorKind error = release(state, i);
+      if (error != null) {
+        return error;
+      }
+      lineage.removeAt(scratch.positions[i]);
+    }
     return null;
   }
 

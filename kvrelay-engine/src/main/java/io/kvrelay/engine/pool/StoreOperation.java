@@ -11,9 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The plan chains the hashes of the whole event and loads every line it will need before it
  * looks at any, so that the cache misses of a hundred blocks overlap instead of following each
- * other; then it looks every block up, reserves all memory, and writes the new mappings into slots
- * that a conflict gives back in reverse order. Nothing can fail after that except admission to the
- * filter.
+ * other; then it looks every block up, reserves all memory, and adds the new mappings, which a
+ * conflict inside the event takes back. Nothing can fail after that except admission to the filter.
  *
  * <p>The commit adds owners, then offers to the filter what is not in it: <em>candidates</em> (new
  * mappings) with relocation, in block order; then <em>reoffers</em> (mappings that existed)
@@ -22,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Cache lines per block: one of lineage, one of owners, one or two of the filter.
  */
 final class StoreOperation {
-  // A mapping that existed before has its position in `positions`. A new one has the complement of
-  // a free position until it is
-  // inserted. A repetition of a new one inside the event has this.
+  // In `positions`, a mapping that existed before has its position, and one that this event adds
+  // the complement of its position (NONE before it is inserted). A repetition, inside the event, of
+  // one that it adds has this.
   private static final int REPEATED = Integer.MIN_VALUE;
 
   private final Scratch scratch;
@@ -33,9 +32,10 @@ final class StoreOperation {
   // event.
   private final HashSet64 omitted = new HashSet64();
 
-  // Not set by a plan that succeeded with nothing to do.
+  // What the plan found: blocks without a mapping, blocks whose next owner needs the second owner
+  // table, and whether a mapping has no owner.
   private int fresh;
-  private boolean countsMayOverflow;
+  private int becomingLarge;
   private boolean ownerMissing;
 
   private int omissions;
@@ -70,6 +70,9 @@ final class StoreOperation {
   }
 
   private @Nullable KvEventErrorKind applyToNewMember(ExactState state, KvEvent event) {
+    if (event.hasParent()) {
+      return KvEventErrorKind.PARENT_BLOCK_NOT_FOUND;
+    }
     try {
       return apply(state, new LineageMap(state.memory), event);
     } catch (OutOfMemoryError e) {
@@ -91,8 +94,9 @@ final class StoreOperation {
   private @Nullable KvEventErrorKind plan(ExactState state, LineageMap lineage, KvEvent event) {
     int n = event.length();
     touchLineage(lineage, event);
-    KvEventErrorKind refused = chain(state.owners, lineage, event);
+    KvEventErrorKind refused = chain(lineage, event);
     if (refused == null) {
+      touchOwners(state.owners, n);
       refused = findMappings(lineage, n);
     }
     if (refused != null) {
@@ -102,19 +106,7 @@ final class StoreOperation {
     if (ownerMissing) {
       return KvEventErrorKind.INDEXER_INVARIANT_VIOLATION;
     }
-    if (fresh == 0) {
-      return null;
-    }
-    int inserted = insertMappings(lineage, n);
-    if (inserted < n) {
-      undoMappings(lineage, inserted);
-      return KvEventErrorKind.INVALID_BLOCK_SEQUENCE;
-    }
-    if (countsMayOverflow && countOverflows(state.owners, n)) {
-      undoMappings(lineage, n);
-      return KvEventErrorKind.OWNERSHIP_DEGREE_OVERFLOW;
-    }
-    return null;
+    return fresh == 0 ? null : addMappings(state, lineage, n);
   }
 
   private void touchLineage(LineageMap lineage, KvEvent event) {
@@ -124,31 +116,29 @@ final class StoreOperation {
     int n = event.length();
     long sum = 0;
     for (int i = 0; i < n; i++) {
-      long key = TableMath.mix(engine[from + i]);
+      long key = Chunks.mix(engine[from + i]);
       keys[i] = key;
       sum += lineage.touch(key);
     }
     scratch.touched += sum;
   }
 
-  /** Names every block by its sequence hash and loads its owner line. */
-  private @Nullable KvEventErrorKind chain(OwnerMap owners, LineageMap lineage, KvEvent event) {
+  /** Names every block by its sequence hash. */
+  private @Nullable KvEventErrorKind chain(LineageMap lineage, KvEvent event) {
     long[] locals = event.localHashes();
-    long[] hashes = scratch.hashes;
     int from = event.offset();
-    int n = event.length();
+    int to = from + event.length();
     if (event.hasParent()) {
-      int parent = lineage.find(TableMath.mix(event.parentHash()));
+      int parent = lineage.find(Chunks.mix(event.parentHash()));
       if (parent < 0) {
         return KvEventErrorKind.PARENT_BLOCK_NOT_FOUND;
       }
-      SequenceHashes.chainAfter(lineage.valueAt(parent), locals, from, from + n, hashes, 0);
+      SequenceHashes.chainAfter(lineage.valueAt(parent), locals, from, to, scratch.hashes, 0);
     } else if (event.startPosition() > 0) {
       return KvEventErrorKind.INVALID_BLOCK_SEQUENCE;
     } else {
-      SequenceHashes.chain(locals, from, from + n, hashes, 0);
+      SequenceHashes.chain(locals, from, to, scratch.hashes, 0);
     }
-    touchOwners(owners, n);
     return null;
   }
 
@@ -157,7 +147,7 @@ final class StoreOperation {
     long[] ownerKeys = scratch.ownerKeys;
     long sum = 0;
     for (int i = 0; i < n; i++) {
-      long key = TableMath.mix(hashes[i]);
+      long key = Chunks.mix(hashes[i]);
       ownerKeys[i] = key;
       sum += owners.touch(key);
     }
@@ -191,7 +181,7 @@ final class StoreOperation {
     if (lineage.reserve(fresh)) {
       findMappings(lineage, n);
     }
-    if (state.owners.reserve(missing)) {
+    if (state.owners.reserve(missing, becomingLarge)) {
       findOwners(state.owners, n);
     }
     // One write a block is what a filter below its load needs; relocations reserve for themselves.
@@ -202,23 +192,36 @@ final class StoreOperation {
     long[] ownerKeys = scratch.ownerKeys;
     int[] positions = scratch.positions;
     int[] ownerPositions = scratch.ownerPositions;
-    boolean mayOverflow = false;
-    boolean broken = false;
+    int large = 0;
     int missing = 0;
+    boolean broken = false;
     for (int i = 0; i < n; i++) {
       int position = owners.find(ownerKeys[i]);
       ownerPositions[i] = position;
       if (position >= 0) {
-        mayOverflow |= owners.isLarge(position);
+        large += owners.isNearlyLarge(position) ? 1 : 0;
       } else if (positions[i] < 0) {
         missing++;
       } else {
         broken = true;
       }
     }
-    countsMayOverflow = mayOverflow;
+    becomingLarge = large;
     ownerMissing = broken;
     return missing;
+  }
+
+  private @Nullable KvEventErrorKind addMappings(ExactState state, LineageMap lineage, int n) {
+    int inserted = insertMappings(lineage, n);
+    if (inserted < n) {
+      undoMappings(lineage, inserted);
+      return KvEventErrorKind.INVALID_BLOCK_SEQUENCE;
+    }
+    if (becomingLarge > 0 && countOverflows(state.owners, n)) {
+      undoMappings(lineage, n);
+      return KvEventErrorKind.OWNERSHIP_DEGREE_OVERFLOW;
+    }
+    return null;
   }
 
   /**
@@ -231,10 +234,10 @@ final class StoreOperation {
     int[] positions = scratch.positions;
     for (int i = 0; i < n; i++) {
       if (positions[i] < 0) {
-        int position = lineage.insertFrom(~positions[i], keys[i], hashes[i]);
-        if (position >= 0) {
-          positions[i] = ~position;
-        } else if (lineage.valueAt(~position) == hashes[i]) {
+        int position = lineage.find(keys[i]);
+        if (position < 0) {
+          positions[i] = ~lineage.insert(keys[i], hashes[i]);
+        } else if (lineage.valueAt(position) == hashes[i]) {
           positions[i] = REPEATED;
         } else {
           return i;
@@ -245,9 +248,9 @@ final class StoreOperation {
   }
 
   private void undoMappings(LineageMap lineage, int end) {
-    for (int i = end - 1; i >= 0; i--) {
+    for (int i = 0; i < end; i++) {
       if (isNew(i)) {
-        lineage.undoInsert(~scratch.positions[i]);
+        lineage.removeAt(~scratch.positions[i]);
       }
     }
   }
@@ -257,15 +260,12 @@ final class StoreOperation {
     return position < 0 && position != REPEATED;
   }
 
-  /** Exact, and slow: only for blocks with some two thousand million owners. */
   private boolean countOverflows(OwnerMap owners, int n) {
     for (int i = 0; i < n; i++) {
-      if (isNew(i) && scratch.ownerPositions[i] >= 0) {
-        long count = owners.countAt(scratch.ownerPositions[i]);
-        for (int j = 0; j < n; j++) {
-          count += isNew(j) && scratch.ownerPositions[j] == scratch.ownerPositions[i] ? 1 : 0;
-        }
-        if (count > OwnerMap.MAX_COUNT) {
+      int owner = scratch.ownerPositions[i];
+      if (isNew(i) && owner >= 0 && owners.isLarge(owner)) {
+        long count = owners.countAt(owner, scratch.ownerKeys[i]);
+        if (count > OwnerMap.MAX_COUNT - n && count + repetitions(i, n) > OwnerMap.MAX_COUNT) {
           return true;
         }
       }
@@ -273,16 +273,23 @@ final class StoreOperation {
     return false;
   }
 
+  /** New mappings of this event onto one block. */
+  private int repetitions(int index, int n) {
+    int repetitions = 0;
+    for (int i = 0; i < n; i++) {
+      repetitions += isNew(i) && scratch.ownerKeys[i] == scratch.ownerKeys[index] ? 1 : 0;
+    }
+    return repetitions;
+  }
+
   private @Nullable KvEventErrorKind commit(ExactState state, LineageMap lineage, KvEvent event) {
     int n = event.length();
+    omitted.clear();
     if (fresh > 0) {
       if (state.lineage(event.member()) == null) {
         state.putLineage(event.member(), lineage);
       }
       addOwners(state.owners, n);
-    }
-    omitted.clear();
-    if (fresh > 0) {
       admitCandidates(state, n);
     }
     if (fresh < n) {
@@ -296,8 +303,14 @@ final class StoreOperation {
     int[] ownerPositions = scratch.ownerPositions;
     for (int i = 0; i < n; i++) {
       if (isNew(i)) {
-        int at = ownerPositions[i];
-        ownerPositions[i] = owners.addFrom(at < 0 ? ~at : at, ownerKeys[i]);
+        // A block that was missing may have come with an earlier block of this event.
+        int at = ownerPositions[i] >= 0 ? ownerPositions[i] : owners.find(ownerKeys[i]);
+        if (at >= 0) {
+          owners.incrementAt(at, ownerKeys[i]);
+        } else {
+          at = owners.insert(ownerKeys[i]);
+        }
+        ownerPositions[i] = at;
       }
     }
   }
