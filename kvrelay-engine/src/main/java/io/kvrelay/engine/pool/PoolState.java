@@ -35,6 +35,7 @@ public final class PoolState {
 
   private int pendingEvents;
   private boolean materializing;
+  private boolean deferred;
 
   private final PoolCounters counters = new PoolCounters();
 
@@ -88,7 +89,7 @@ public final class PoolState {
     countError(result.firstError);
     if (pendingEvents >= publishEveryEvents) {
       result.publication = drain();
-      result.boundary = pendingEvents == 0;
+      result.boundary = !deferred;
     }
     return result;
   }
@@ -153,13 +154,14 @@ public final class PoolState {
 
   /**
    * Closes the window: the buckets whose words differ from what they were when the window opened,
-   * in the order of first touch. If the images cannot be allocated, the window stays open and
-   * {@link #pendingEvents()} does not become 0.
+   * in the order of first touch. If the images cannot be allocated, the window stays open, see
+   * {@link #isDeferred()}.
    *
    * @return the images, or null if nothing changed or nobody has taken a snapshot yet
    */
   public @Nullable BucketImages drain() {
     DirtyWindow window = exact.window;
+    deferred = false;
     if (pendingEvents == 0 && window.size() == 0) {
       return null;
     }
@@ -172,6 +174,7 @@ public final class PoolState {
       try {
         images = materialize(window, changed);
       } catch (OutOfMemoryError e) {
+        deferred = true;
         counters.deferredDrains.increment();
         return null;
       }
@@ -182,6 +185,15 @@ public final class PoolState {
     window.clear();
     pendingEvents = 0;
     return images;
+  }
+
+  /**
+   * Whether the latest drain could not allocate its images, so that the window is still open.
+   *
+   * @return true until a drain succeeds
+   */
+  public boolean isDeferred() {
+    return deferred;
   }
 
   private BucketImages materialize(DirtyWindow window, int changed) {
