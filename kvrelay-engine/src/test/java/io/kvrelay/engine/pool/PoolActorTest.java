@@ -517,11 +517,11 @@ class PoolActorTest {
   @Test
   void aResetIsTriedTwice() {
     pool = pool(PoolConfig.builder().expectedUniqueBlocks(100_000).build(), 0);
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 300; i++) {
       apply(store(A, range(100L * i, 100 * i + 9)));
       join(pool.flush());
     }
-    // The window must grow for a clear of 1000 blocks. That fails once.
+    // The window must grow for a clear of 3000 blocks. That fails once.
     memory.untilFailure = 0;
 
     join(pool.resetRank(A));
