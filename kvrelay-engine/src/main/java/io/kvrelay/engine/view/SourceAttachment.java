@@ -2,6 +2,7 @@ package io.kvrelay.engine.view;
 
 import io.kvrelay.api.RecoveryAction;
 import io.kvrelay.api.RelayException;
+import io.kvrelay.api.RelayIdentity;
 import io.kvrelay.api.RelayPublicationSource;
 import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.RelayRuntime.Timer;
@@ -37,6 +38,7 @@ import org.jspecify.annotations.Nullable;
 final class SourceAttachment implements Attachment {
   private static final AtomicLong ORDER = new AtomicLong();
   private static final int FAILURES_BEFORE_RECONNECT = 2;
+  private static final String CONNECTED = "connected";
 
   /** How a source is had. Null for one that was given as an object. */
   private record Dialer(RelayTransport transport, URI address, ConnectOptions options) {
@@ -60,6 +62,7 @@ final class SourceAttachment implements Attachment {
   private final CompletableFuture<Void> detached = new CompletableFuture<>();
   private final AtomicBoolean closing = new AtomicBoolean();
   private @Nullable ConnectedSource connected;
+  private @Nullable RelayIdentity lastRelay;
   private @Nullable Timer retry;
   private boolean dialing;
   private boolean closed;
@@ -140,22 +143,28 @@ final class SourceAttachment implements Attachment {
     }
     connectedAtNanos = runtime.nanoTime();
     catalogFailures = 0;
-    ConnectedSource before = connected;
-    connected = source;
     SourceSession current = session;
-    if (current != null && current.relay().equals(source.relayIdentity())) {
-      status = "connected again";
+    if (current == null || !current.relay().equals(source.relayIdentity())) {
+      adopt(source);
+      replace(current, source);
+    } else if (isAnythingCurrent(current)) {
+      status = CONNECTED; // the old connection has recovered meanwhile
+      disconnect(source);
+    } else {
+      adopt(source);
+      status = CONNECTED;
       watchShutdown(source);
       current.continueOver(source);
-    } else {
-      replace(current, source);
     }
-    disconnect(before);
+  }
+
+  private void adopt(ConnectedSource source) {
+    disconnect(connected);
+    connected = source;
   }
 
   private void replace(@Nullable SourceSession former, ConnectedSource source) {
     if (former != null) {
-      board.counters().increment(ViewCounter.INCARNATION_CHANGES);
       board.remove(former, "relay " + source.relayIdentity() + " has taken its place", () -> {});
     }
     begin(source);
@@ -166,8 +175,12 @@ final class SourceAttachment implements Attachment {
       return;
     }
     SourceSession next = new SourceSession(label, source, board, this::planeReported);
+    if (lastRelay != null && !lastRelay.equals(next.relay())) {
+      board.counters().increment(ViewCounter.INCARNATION_CHANGES);
+    }
+    lastRelay = next.relay();
     session = next;
-    status = "connected";
+    status = CONNECTED;
     board.add(next);
     watchShutdown(source);
   }
@@ -217,8 +230,15 @@ final class SourceAttachment implements Attachment {
   }
 
   private void retryNow() {
-    if (retry != null) {
-      retry = null;
+    if (retry == null) {
+      return;
+    }
+    retry = null;
+    SourceSession current = session;
+    if (current != null && isAnythingCurrent(current)) {
+      status = CONNECTED;
+      catalogFailures = 0;
+    } else {
       dial();
     }
   }
