@@ -96,8 +96,7 @@ class KvRouterTest {
 
   private static PrefixMatch answer(PoolMatch... pools) {
     boolean any = List.of(pools).stream().anyMatch(PoolMatch::hasAnswer);
-    return new PrefixMatch(
-        any ? MatchStatus.ANSWERED : MatchStatus.NO_ANSWER, List.of(pools), "");
+    return new PrefixMatch(any ? MatchStatus.ANSWERED : MatchStatus.NO_ANSWER, List.of(pools), "");
   }
 
   private static long dc(RoutingDecision decision) {
@@ -121,7 +120,8 @@ class KvRouterTest {
         router(RouterConfig.builder()).decide(answer(ready(1, 3), ready(2, 7), ready(3, 5)));
     assertThat(dc(decision)).isEqualTo(2);
     assertThat(decision.reason()).isEqualTo(RoutingReason.PREFIX);
-    assertThat(decision.ranking()).extracting(pool -> pool.candidate().dcId().value())
+    assertThat(decision.ranking())
+        .extracting(pool -> pool.candidate().dcId().value())
         .containsExactly(2L, 3L, 1L);
     assertThat(decision.chosen().orElseThrow().candidate().reusableTokens()).isEqualTo(112);
     assertThat(ranked(decision, 1).why()).isEqualTo("score 48.0 against 112.0");
@@ -192,8 +192,7 @@ class KvRouterTest {
         router(
                 RouterConfig.builder()
                     .recentLoad(
-                        dc ->
-                            dc.value() == 1 ? OptionalDouble.empty() : OptionalDouble.of(1000)))
+                        dc -> dc.value() == 1 ? OptionalDouble.empty() : OptionalDouble.of(1000)))
             .decide(answer(ready(1, 5), ready(2, 5)));
     assertThat(dc(decision)).isEqualTo(2);
   }
@@ -207,7 +206,8 @@ class KvRouterTest {
                     match(1, 5, PoolReadiness.READY, UNKNOWN_LOAD),
                     match(2, 5, PoolReadiness.READY, load(99)),
                     match(3, 5, PoolReadiness.READY, load(40))));
-    assertThat(decision.ranking()).extracting(pool -> pool.candidate().dcId().value())
+    assertThat(decision.ranking())
+        .extracting(pool -> pool.candidate().dcId().value())
         .containsExactly(3L, 2L, 1L);
     assertThat(ranked(decision, 1).why()).contains("unknown (1/2 ranks)");
   }
@@ -223,7 +223,8 @@ class KvRouterTest {
       Collections.shuffle(pools, random);
       RoutingDecision decision =
           router(RouterConfig.builder()).decide(answer(pools.toArray(new PoolMatch[0])));
-      assertThat(decision.ranking()).extracting(pool -> pool.candidate().dcId().value())
+      assertThat(decision.ranking())
+          .extracting(pool -> pool.candidate().dcId().value())
           .containsExactly(1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L);
     }
   }
@@ -250,10 +251,7 @@ class KvRouterTest {
     RoutingDecision decision =
         router(recent(126, 100, 10_000))
             .decide(
-                answer(
-                    ready(1, 9),
-                    ready(2, 5),
-                    match(3, 4, PoolReadiness.UNAVAILABLE, load(1))));
+                answer(ready(1, 9), ready(2, 5), match(3, 4, PoolReadiness.UNAVAILABLE, load(1))));
     assertThat(dc(decision)).as("mean 113, limit 141.25").isEqualTo(1);
   }
 
@@ -315,8 +313,7 @@ class KvRouterTest {
             match(1, 9, PoolReadiness.READY, load(95)),
             match(2, 7, PoolReadiness.READY, load(10)),
             match(3, 10, PoolReadiness.READY, UNKNOWN_LOAD));
-    RouterConfig.Builder balanced =
-        RouterConfig.builder().scorer(PoolScorer.balanced(1, 1, 1));
+    RouterConfig.Builder balanced = RouterConfig.builder().scorer(PoolScorer.balanced(1, 1, 1));
     assertThat(dc(router(balanced).decide(match))).isEqualTo(2);
     assertThat(dc(router(RouterConfig.builder()).decide(match))).isEqualTo(3);
   }
@@ -360,7 +357,10 @@ class KvRouterTest {
                 .fallback(Fallback.nearestReady(dc -> Math.abs(dc.value() - 3))));
     PrefixMatch match =
         answer(
-            ready(1, 0), match(3, 0, PoolReadiness.UNAVAILABLE, load(0)), ready(4, -1), ready(9, 0));
+            ready(1, 0),
+            match(3, 0, PoolReadiness.UNAVAILABLE, load(0)),
+            ready(4, -1),
+            ready(9, 0));
     RoutingDecision decision = router.decide(match);
     assertThat(dc(decision)).isEqualTo(4);
     assertThat(decision.reason()).isEqualTo(RoutingReason.NEAREST_READY);

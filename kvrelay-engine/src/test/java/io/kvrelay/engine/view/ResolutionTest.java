@@ -223,9 +223,11 @@ class ResolutionTest {
     filter.put(hashes(PROMPT, SEMANTICS, BlockSalt.of(null, "tenant-a")));
     relay.serve(filter);
     attach(named(A, ModelRegistration.base(MODEL)));
-    assertThat(match(PrefixRequest.builder(MODEL).cacheNamespace("tenant-a")).pools().get(0).depth())
+    assertThat(
+            match(PrefixRequest.builder(MODEL).cacheNamespace("tenant-a")).pools().get(0).depth())
         .isEqualTo(8);
-    assertThat(match(PrefixRequest.builder(MODEL).cacheNamespace("tenant-b")).pools().get(0).depth())
+    assertThat(
+            match(PrefixRequest.builder(MODEL).cacheNamespace("tenant-b")).pools().get(0).depth())
         .isZero();
     assertThat(match(MODEL).pools().get(0).depth()).isZero();
   }
@@ -290,7 +292,8 @@ class ResolutionTest {
     PoolMatch other = match.pool(C.poolId()).orElseThrow();
     assertThat(other.answer()).isEqualTo(PoolAnswer.NO_HASHES);
     assertThat(other.queryBlocks()).isEqualTo(-1);
-    PrefixMatch all = rig.view.match(PrefixRequest.builder(MODEL).localHashes(null, locals).build());
+    PrefixMatch all =
+        rig.view.match(PrefixRequest.builder(MODEL).localHashes(null, locals).build());
     assertThat(all.pool(A.poolId()).orElseThrow().depth()).isEqualTo(8);
     assertThat(all.pool(C.poolId()).orElseThrow().queryBlocks()).isEqualTo(8);
   }
@@ -302,8 +305,7 @@ class ResolutionTest {
     int[] shifted = new int[PROMPT.length + 10];
     System.arraycopy(PROMPT, 0, shifted, 5, PROMPT.length);
     ViewQuery query = rig.view.newQuery();
-    assertThat(query.model(MODEL).tokens(shifted, 5, 5 + 12).run())
-        .isEqualTo(MatchStatus.ANSWERED);
+    assertThat(query.model(MODEL).tokens(shifted, 5, 5 + 12).run()).isEqualTo(MatchStatus.ANSWERED);
     assertThat(query.depthBlocks(0)).isEqualTo(3);
     long[] locals = new long[20];
     new BlockHasher(SEMANTICS).localHashes(PROMPT, 0, PROMPT.length, BlockSalt.NONE, locals, 7);
@@ -410,9 +412,7 @@ class ResolutionTest {
     PoolDescriptor pool = named(A, ModelRegistration.base(MODEL), lora("x", MODEL, "rx"));
     attach(pool);
     adapters(
-        pool,
-        ServingState.UNAVAILABLE,
-        new AdapterReadiness("x", ServingState.READY, List.of()));
+        pool, ServingState.UNAVAILABLE, new AdapterReadiness("x", ServingState.READY, List.of()));
     assertThat(readiness("x")).isEqualTo(PoolReadiness.UNAVAILABLE);
   }
 
@@ -420,8 +420,7 @@ class ResolutionTest {
   void anAdapterOnAnUnknownBaseIsUnknown() {
     PoolDescriptor pool = named(A, ModelRegistration.base(MODEL), lora("x", MODEL, "rx"));
     attach(pool);
-    adapters(
-        pool, ServingState.UNKNOWN, new AdapterReadiness("x", ServingState.READY, List.of()));
+    adapters(pool, ServingState.UNKNOWN, new AdapterReadiness("x", ServingState.READY, List.of()));
     assertThat(readiness("x")).isEqualTo(PoolReadiness.UNKNOWN);
   }
 

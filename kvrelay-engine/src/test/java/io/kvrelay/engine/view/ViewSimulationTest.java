@@ -113,8 +113,7 @@ class ViewSimulationTest {
       this.seed = seed;
       this.random = new Random(seed);
       this.runtime = VirtualRuntime.shuffling(seed);
-      ViewConfig config =
-          ViewConfig.builder().lanes(8).frameWindow(1 + random.nextInt(8)).build();
+      ViewConfig config = ViewConfig.builder().lanes(8).frameWindow(1 + random.nextInt(8)).build();
       this.rig = new ViewRig(config, runtime);
       for (int i = 0; i < PROMPTS; i++) {
         prompts.add(ViewRig.prompt(i + 1, BLOCKS));
@@ -306,8 +305,7 @@ class ViewSimulationTest {
           switch (random.nextInt(3)) {
             case 0 -> ScriptedRelay.load(producer, random.nextInt(10), 10);
             case 1 -> ScriptedRelay.load(producer, 0, 0);
-            default ->
-                new PoolLoad(producer, OptionalLong.empty(), OptionalLong.of(9), 1, 2, 2);
+            default -> new PoolLoad(producer, OptionalLong.empty(), OptionalLong.of(9), 1, 2, 2);
           };
     }
 
@@ -356,9 +354,7 @@ class ViewSimulationTest {
         return new TopologySnapshot(revision, List.of());
       }
       PoolDescriptor[] members =
-          relay.pools.values().stream()
-              .map(Simulation::descriptor)
-              .toArray(PoolDescriptor[]::new);
+          relay.pools.values().stream().map(Simulation::descriptor).toArray(PoolDescriptor[]::new);
       return new TopologySnapshot(
           revision, List.of(ScriptedRelay.entry(ScriptedRelay.MODEL, stateOf(relay), members)));
     }
@@ -376,9 +372,9 @@ class ViewSimulationTest {
           if (replica != null && slot.session().source() == relay.source && replica.isServing()) {
             long[] words = new long[ScriptedRelay.FORMAT.bucketCount()];
             assertThat(rig.view.copyLaneWords(slot.poolId(), words)).isTrue();
-            long[] expected =
-                history.get(slot.producer()).get(replica.installedSequence());
-            assertThat(words).as("%s at %s", slot.producer(), replica.installedSequence())
+            long[] expected = history.get(slot.producer()).get(replica.installedSequence());
+            assertThat(words)
+                .as("%s at %s", slot.producer(), replica.installedSequence())
                 .isEqualTo(expected);
           }
         }
