@@ -1,5 +1,7 @@
 package io.kvrelay.benchmarks;
 
+import io.kvrelay.engine.view.DeltaBenchmark;
+import io.kvrelay.engine.view.SearchBenchmark;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
@@ -20,7 +22,11 @@ public final class Main {
 
   /** The registry: add a line here. */
   private static final Map<String, Benchmark> BENCHMARKS =
-      new TreeMap<>(Map.of("jmh", org.openjdk.jmh.Main::main));
+      new TreeMap<>(
+          Map.of(
+              "delta", DeltaBenchmark::run,
+              "jmh", org.openjdk.jmh.Main::main,
+              "search", SearchBenchmark::run));
 
   private Main() {}
 
