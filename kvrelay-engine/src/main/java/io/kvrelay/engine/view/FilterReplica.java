@@ -358,7 +358,7 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
     hasSnapshot = false;
     held.clear();
     decoder.release();
-    assembly.reset();
+    assembly = new SnapshotAssembly(producer.format()); // gives a half-filled image back
   }
 
   /** Generations that the relay has fenced, or that nobody here can read, are not tried again. */
@@ -370,8 +370,6 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
           case STOP, FIX_REQUEST, QUARANTINE, ABANDON_GENERATION -> false;
         };
     if (!retry) {
-      // Nothing will be assembled any more: give the image's memory back.
-      assembly = new SnapshotAssembly(producer.format());
       counters.increment(ViewCounter.GENERATIONS_ABANDONED);
     }
     return retry;

@@ -63,6 +63,7 @@ final class SourceAttachment implements Attachment {
   private final AtomicBoolean closing = new AtomicBoolean();
   private @Nullable ConnectedSource connected;
   private @Nullable RelayIdentity lastRelay;
+  private @Nullable ShutdownWatch shutdownWatch;
   private @Nullable Timer retry;
   private boolean dialing;
   private boolean closed;
@@ -186,9 +187,34 @@ final class SourceAttachment implements Attachment {
   }
 
   private void watchShutdown(RelayPublicationSource source) {
-    source
-        .shutdown()
-        .whenComplete((done, failure) -> mailbox.execute(() -> sourceShutDown(source)));
+    ShutdownWatch watch = new ShutdownWatch(this, source);
+    shutdownWatch = watch;
+    source.shutdown().whenComplete((done, failure) -> watch.fire());
+  }
+
+  /**
+   * Waits for a source's end. A source may outlive many attachments and its stage keeps whoever
+   * waits on it, so an attachment that ends lets go of its watch.
+   */
+  private static final class ShutdownWatch {
+    private final RelayPublicationSource source;
+    private volatile @Nullable SourceAttachment attachment;
+
+    ShutdownWatch(SourceAttachment attachment, RelayPublicationSource source) {
+      this.attachment = attachment;
+      this.source = source;
+    }
+
+    void fire() {
+      SourceAttachment waiting = attachment;
+      if (waiting != null) {
+        waiting.mailbox.execute(() -> waiting.sourceShutDown(source));
+      }
+    }
+
+    void letGo() {
+      attachment = null;
+    }
   }
 
   private void sourceShutDown(RelayPublicationSource source) {
@@ -302,6 +328,9 @@ final class SourceAttachment implements Attachment {
     }
     closed = true;
     status = why;
+    if (shutdownWatch != null) {
+      shutdownWatch.letGo();
+    }
     Timer pending = retry;
     if (pending != null) {
       pending.cancel();

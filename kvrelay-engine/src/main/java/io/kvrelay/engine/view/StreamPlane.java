@@ -33,6 +33,7 @@ abstract class StreamPlane<F> {
   private @Nullable Opening opening;
   private @Nullable Timer retry;
   private long openedAtNanos;
+  private boolean closed;
   private volatile Report report = new Report(PlaneStatus.CLOSED, "not started");
 
   StreamPlane(
@@ -118,8 +119,6 @@ abstract class StreamPlane<F> {
     }
     show(PlaneStatus.CLOSED, why);
   }
-
-  private boolean closed;
 
   /** Whether {@link #close} has run; only meaningful in the mailbox. */
   final boolean isClosed() {
@@ -270,6 +269,7 @@ abstract class StreamPlane<F> {
     private Flow.@Nullable Subscription subscription;
     private boolean cancelled;
     private int taken;
+    private volatile boolean overrun;
 
     @Override
     public void onSubscribe(Flow.Subscription s) {
@@ -302,8 +302,6 @@ abstract class StreamPlane<F> {
       }
       mailbox.execute(() -> received(item));
     }
-
-    private volatile boolean overrun;
 
     private void received(F item) {
       if (opening != this) {

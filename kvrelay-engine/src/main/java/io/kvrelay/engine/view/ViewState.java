@@ -35,6 +35,10 @@ public record ViewState(
    * @param boundLanes bit i: lane i has a pool
    * @param readyLanes bit i: lane i may be read
    * @param bytes its memory
+   * @param failedWorker the lowest ingestion worker that failed, or -1; its lanes have moved on
+   * @param deltasRefused deltas that a lane did not admit
+   * @param deltasDropped deltas dropped from a queue because their lane had been retired
+   * @param faults lanes and workers that failed
    */
   public record TableState(
       IndexerDomainId domain,
@@ -42,5 +46,9 @@ public record ViewState(
       int capacity,
       long boundLanes,
       long readyLanes,
-      long bytes) {}
+      long bytes,
+      int failedWorker,
+      long deltasRefused,
+      long deltasDropped,
+      long faults) {}
 }

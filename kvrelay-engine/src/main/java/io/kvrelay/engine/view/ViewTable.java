@@ -90,7 +90,11 @@ final class ViewTable {
         capture.manifest().capacity(),
         capture.manifest().configuredLanes(),
         capture.readyLanes(),
-        index.table().bytes());
+        index.table().bytes(),
+        ingestion.failedWorker(),
+        ingestion.counters().deltasRefused(),
+        ingestion.counters().deltasDropped(),
+        ingestion.counters().faults());
   }
 
   ReplicaLane lane(int lane) {
