@@ -29,7 +29,7 @@ public final class ViewQuery {
 
   private final KvGlobalView view;
   private final QueryHashes hashes = new QueryHashes();
-  private @Nullable LinearSearch search;
+  private @Nullable PrefixQuery search;
 
   private @Nullable String model;
   private @Nullable String adapter;
@@ -293,9 +293,9 @@ public final class ViewQuery {
 
   private void search(Resolution.TableGroup group, int count) {
     LaneIndex index = group.table().index();
-    LinearSearch prefix = search;
+    PrefixQuery prefix = search;
     if (prefix == null) {
-      prefix = new LinearSearch(index);
+      prefix = new PrefixQuery(index, view.config().verificationWindow());
       search = prefix;
     }
     int from = hashes.from();
@@ -315,7 +315,7 @@ public final class ViewQuery {
    * read, and the replica whether it still serves: a lane that was given away meanwhile never
    * answers under the wrong name.
    */
-  private int depth(int at, LinearSearch found) {
+  private int depth(int at, PrefixQuery found) {
     PoolSlot slot = route(at).slot;
     FilterReplica replica = slot.replica();
     int lane = slot.lane();

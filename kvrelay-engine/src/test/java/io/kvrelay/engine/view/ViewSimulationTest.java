@@ -72,6 +72,9 @@ class ViewSimulationTest {
     ServingState state = ServingState.READY;
     boolean quarantined;
 
+    /** Leading blocks of each prompt: what is held has no holes, so its depth is one number. */
+    final int[] held = new int[PROMPTS];
+
     Pool(ProducerIdentity producer) {
       this.filter = new ScriptedFilter(producer);
       this.load = ScriptedRelay.load(producer, 1, 10);
@@ -211,7 +214,7 @@ class ViewSimulationTest {
       int prompt = random.nextInt(PROMPTS);
       long[] hashes = ViewRig.hashes(prompts.get(prompt));
       for (int i = random.nextInt(BLOCKS); i >= 0; i--) {
-        pool.filter.put(hashes[i]);
+        pool.filter.put(hashes[pool.held[prompt]++]);
       }
       pool.filter.sequence = random.nextInt(100);
       record(pool);
@@ -235,15 +238,12 @@ class ViewSimulationTest {
     }
 
     private void store(Relay relay, Pool pool) {
-      long[] hashes = ViewRig.hashes(prompts.get(random.nextInt(PROMPTS)));
-      long[] before = pool.filter.words.clone();
-      PublicationFrame delta;
-      try {
-        delta = pool.filter.store(hashes[random.nextInt(BLOCKS)]);
-      } catch (IllegalStateException full) {
-        System.arraycopy(before, 0, pool.filter.words, 0, before.length);
+      int prompt = random.nextInt(PROMPTS);
+      if (pool.held[prompt] == BLOCKS) {
         return;
       }
+      long[] hashes = ViewRig.hashes(prompts.get(prompt));
+      PublicationFrame delta = pool.filter.store(hashes[pool.held[prompt]++]);
       record(pool);
       int fate = random.nextInt(20);
       if (fate > 0) {
