@@ -23,12 +23,17 @@ import org.jspecify.annotations.Nullable;
 
 /** A running server, its load publisher and its supervision. */
 final class GrpcExport implements GrpcRelayExport {
-  private static final long CLOSE_SECONDS = 5;
+  private static final long CLOSE_SECONDS = 4;
+
+  /** How long connections may take to say goodbye. */
+  private static final long CUT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
   private static final long PERMITTED_PING_SECONDS = 1;
 
   private final StreamContext context;
   private final LoadPublisher windows;
   private final HealthStatusManager health = new HealthStatusManager();
+  private final ServerLoops loops = new ServerLoops();
   private final Server server;
   private final URI address;
   private final AtomicBoolean stopped = new AtomicBoolean();
@@ -64,8 +69,10 @@ final class GrpcExport implements GrpcRelayExport {
             options.attributes(), GrpcTransport.SERVER_CREDENTIALS, ServerCredentials.class);
     TransportLimits limits = options.limits();
     ServerBuilder<?> builder =
-        NettyServerBuilder.forAddress(
-                socket, credentials == null ? InsecureServerCredentials.create() : credentials)
+        loops
+            .applyTo(
+                NettyServerBuilder.forAddress(
+                    socket, credentials == null ? InsecureServerCredentials.create() : credentials))
             .executor(options.runtime().executor())
             .maxInboundMessageSize(limits.maxMessageBytes())
             .keepAliveTime(Nanos.of(limits.keepaliveInterval()), TimeUnit.NANOSECONDS)
@@ -126,12 +133,15 @@ final class GrpcExport implements GrpcRelayExport {
     windows.stop();
     context.finishAll();
     server.shutdownNow();
+    var unused = context.runtime().schedule(CUT_NANOS, loops::stop);
   }
 
   @Override
   public void close() {
     stop(null);
     try {
+      server.awaitTermination(CUT_NANOS, TimeUnit.NANOSECONDS);
+      loops.stop();
       server.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -136,7 +136,9 @@ final class RemoteStream<W, T> extends ClientCall.Listener<Received<W>>
     try {
       value = checked(received);
     } catch (RelayException fault) {
-      connection.counters().refusedMessage();
+      if (fault.reason() != RelayErrorReason.PUBLICATION_UNAVAILABLE) {
+        connection.counters().refusedMessage();
+      }
       end(fault, "refused: " + fault.getMessage());
       return;
     }
@@ -190,9 +192,11 @@ final class RemoteStream<W, T> extends ClientCall.Listener<Received<W>>
   @Override
   public void onClose(Status status, Metadata trailers) {
     RelayException failure = WireErrors.failure(status, trailers);
-    if (finish(() -> signalError(failure))) {
-      connection.counters().endedStream();
-    }
+    finish(
+        () -> {
+          connection.counters().endedStream();
+          signalError(failure);
+        });
   }
 
   // ---- Ends ----

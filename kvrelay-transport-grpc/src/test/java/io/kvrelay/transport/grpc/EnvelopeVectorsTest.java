@@ -19,6 +19,8 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -62,12 +64,31 @@ class EnvelopeVectorsTest {
   @MethodSource("vectors")
   void bytesMeanWhatTheTextSaysAndBack(Vector vector) throws Exception {
     Descriptor type = Relay.getDescriptor().findMessageTypeByName(vector.message());
-    Message decoded = DynamicMessage.parseFrom(type, vector.bytes());
+    DynamicMessage decoded = DynamicMessage.parseFrom(type, vector.bytes());
     if (decoded.getUnknownFields().asMap().isEmpty()) {
-      assertThat(TextFormat.printer().emittingSingleLine(true).printToString(decoded).strip())
-          .isEqualTo(vector.text());
+      assertThat(normal(decoded)).isEqualTo(expected(type, vector.text()));
     }
     assertThat(decoded.toByteString()).isEqualTo(vector.bytes());
+  }
+
+  /** The text of a message, with enum numbers that have no name as the vectors show them. */
+  private static String normal(Message message) {
+    return TextFormat.printer()
+        .printToString(message)
+        .replaceAll("UNKNOWN_ENUM_VALUE_IdentitySource_", "");
+  }
+
+  private static String expected(Descriptor type, String text) throws Exception {
+    Matcher number = Pattern.compile("source: (-?[0-9]+)").matcher(text);
+    DynamicMessage.Builder message = DynamicMessage.newBuilder(type);
+    if (!number.find()) {
+      TextFormat.merge(text, message);
+      return normal(message.build());
+    }
+    // The text parser knows only numbers with a name.
+    String line = number.group();
+    TextFormat.merge(text.replace(line, ""), message);
+    return normal(message.build()) + line + "\n";
   }
 
   @ParameterizedTest
