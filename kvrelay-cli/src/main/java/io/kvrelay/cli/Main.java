@@ -17,7 +17,9 @@ import picocli.CommandLine.Spec;
  *
  * <p>Bad input ends in one line on standard error that names the option and the value, and in exit
  * code 2. Subcommands report it as an {@link InputException} (or picocli's {@link
- * ParameterException}); any other exception is a defect and keeps its stack trace.
+ * ParameterException}). Work that fails for another reason than the input is a {@link
+ * FailureException}: one line too, and exit code 1. Any other exception is a defect and keeps its
+ * stack trace.
  */
 @Command(
     name = "kvrelay",
@@ -25,7 +27,7 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     versionProvider = Version.class,
     synopsisSubcommandLabel = "COMMAND",
-    subcommands = {})
+    subcommands = {MatchCommand.class, WatchCommand.class})
 final class Main implements Runnable {
 
   @Spec private CommandSpec spec = CommandSpec.create();
@@ -60,12 +62,20 @@ final class Main implements Runnable {
     if (e instanceof InputException) {
       return refuse(command, e.getMessage());
     }
+    if (e instanceof FailureException) {
+      report(command, e.getMessage());
+      return CommandLine.ExitCode.SOFTWARE;
+    }
     throw e;
   }
 
   private static int refuse(CommandLine command, @Nullable String message) {
-    String line = String.valueOf(message).lines().findFirst().orElse("bad input");
-    command.getErr().println(command.getCommandSpec().qualifiedName() + ": " + line);
+    report(command, message);
     return CommandLine.ExitCode.USAGE;
+  }
+
+  private static void report(CommandLine command, @Nullable String message) {
+    String line = String.valueOf(message).lines().findFirst().orElse("no details");
+    command.getErr().println(command.getCommandSpec().qualifiedName() + ": " + line);
   }
 }
