@@ -34,6 +34,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Flow;
 
 /** A source whose every message a test sends by hand; its pool streams bound their queue to 16. */
@@ -46,8 +47,9 @@ final class ScriptedSource implements RelayPublicationSource {
   final StateWatch<TopologySnapshot> readiness;
   final StateWatch<LoadSnapshot> load;
   final CompletableFuture<Void> shutdown = new CompletableFuture<>();
-  final List<Stream> streams = new ArrayList<>();
+  final List<Stream> streams = new CopyOnWriteArrayList<>();
   int chunks = 1;
+  boolean completeAfterChunks;
 
   ScriptedSource(RelayRuntime runtime, long incarnation) {
     this.runtime = runtime;
@@ -150,6 +152,7 @@ final class ScriptedSource implements RelayPublicationSource {
       this.producer = producer;
       this.subscriber = subscriber;
       this.run = new SerialTask(runtime.executor(), this::run);
+      this.completing = completeAfterChunks;
       for (int i = 0; i < chunks; i++) {
         queue.add(frame(PublicationFrame.Kind.SNAPSHOT_CHUNK, 0, 0));
       }
