@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
  * the end: nothing is held, and whoever followed has the producer's words.
  */
 class RandomInterleavingsTest {
-  private static final int RUNS = Integer.getInteger("kvrelay.interleavings", 300);
+  private static final int RUNS = Integer.getInteger("kvrelay.interleavings", 120);
   private static final int STEPS = 250;
   private static final Set<RelayErrorReason> EXPECTED_ENDS =
       Set.of(
