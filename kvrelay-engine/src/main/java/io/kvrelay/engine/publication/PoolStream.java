@@ -152,7 +152,7 @@ final class PoolStream implements Flow.Subscription, HubRequest.Answer, Publicat
   private void signal(Consumer<Flow.Subscriber<? super PublicationFrame>> call) {
     try {
       call.accept(Objects.requireNonNull(subscriber));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       threw(e);
     }
   }
@@ -161,12 +161,12 @@ final class PoolStream implements Flow.Subscription, HubRequest.Answer, Publicat
   private void deliver(PublicationFrame frame) {
     try {
       Objects.requireNonNull(subscriber).onNext(frame);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       threw(e);
     }
   }
 
-  private void threw(RuntimeException e) {
+  private void threw(Throwable e) {
     cancelled = true;
     context.counters().subscriberFault();
     PublicationContext.LOG.log(System.Logger.Level.WARNING, "a subscriber failed", e);
@@ -395,7 +395,7 @@ final class PoolStream implements Flow.Subscription, HubRequest.Answer, Publicat
     if (last != null && !cancelled) {
       try {
         signal.accept(last);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         threw(e);
       }
     }
@@ -439,5 +439,10 @@ final class PoolStream implements Flow.Subscription, HubRequest.Answer, Publicat
     if (permit != null) {
       permit.close();
     }
+    // Whoever keeps a finished subscription keeps no hub and no mirror with it.
+    subscription = null;
+    answeredHub = null;
+    hubRequest = null;
+    generation = null;
   }
 }

@@ -11,7 +11,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
 
-/** The registry as its subscribers see it. */
+/** The registry as its subscribers see it: they get no hand on the watches themselves. */
 final class RegistrySource implements RelayPublicationSource {
   private final PoolRegistry registry;
 
@@ -26,17 +26,17 @@ final class RegistrySource implements RelayPublicationSource {
 
   @Override
   public Flow.Publisher<PoolCatalog> catalog() {
-    return registry.catalog();
+    return subscriber -> registry.catalog().subscribe(subscriber);
   }
 
   @Override
   public Flow.Publisher<TopologySnapshot> readiness() {
-    return registry.readiness();
+    return subscriber -> registry.readiness().subscribe(subscriber);
   }
 
   @Override
   public Flow.Publisher<LoadSnapshot> load() {
-    return registry.load();
+    return subscriber -> registry.load().subscribe(subscriber);
   }
 
   @Override

@@ -326,6 +326,17 @@ class PoolStreamTest {
   }
 
   @Test
+  void anErrorThrownBySubscriberGivesItsPlaceBackToo() {
+    Fixture.Pool pool = fixture.attach(1);
+    Subscriber bad = fixture.follow(pool);
+    bad.throwOnNext = new AssertionError("mine");
+    pool.publish(1, 1);
+    fixture.runtime.runUntilIdle();
+    assertThat(fixture.isAtRest()).isTrue();
+    assertThat(fixture.totals().subscriberFaults()).isEqualTo(1);
+  }
+
+  @Test
   void aRequestThatIsNotPositiveEndsThatSubscriptionAlone() {
     Fixture.Pool pool = fixture.attach(1);
     Subscriber bad = subscribed(pool);

@@ -23,7 +23,7 @@ final class Subscriber implements Flow.Subscriber<PublicationFrame> {
   Throwable error;
   boolean completed;
   String fault = "";
-  RuntimeException throwOnNext;
+  Throwable throwOnNext;
 
   private final Cbi1Decoder decoder;
 
@@ -42,7 +42,7 @@ final class Subscriber implements Flow.Subscriber<PublicationFrame> {
   @Override
   public void onNext(PublicationFrame frame) {
     if (throwOnNext != null) {
-      throw throwOnNext;
+      throw Subscriber.<RuntimeException>sneaky(throwOnNext);
     }
     check(!isEnded(), "a frame after the end");
     check(frame.producer().equals(expected), "a foreign frame");
@@ -57,6 +57,11 @@ final class Subscriber implements Flow.Subscriber<PublicationFrame> {
     } else {
       delta(frame);
     }
+  }
+
+  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+  private static <E extends Throwable> E sneaky(Throwable error) throws E {
+    throw (E) error;
   }
 
   private void chunk(PublicationFrame frame) {

@@ -2,10 +2,8 @@ package io.kvrelay.transport.inproc;
 
 import io.kvrelay.api.LoadSnapshot;
 import io.kvrelay.api.PoolCatalog;
-import io.kvrelay.api.PoolDescriptor;
 import io.kvrelay.api.ProducerIdentity;
 import io.kvrelay.api.PublicationFrame;
-import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.RelayPublicationSource;
 import io.kvrelay.api.TopologySnapshot;
@@ -41,6 +39,7 @@ public final class InprocExport implements RelayExport {
   private final Set<Pipe<?>> pipes = ConcurrentHashMap.newKeySet();
   private final Set<InprocConnection> connections = ConcurrentHashMap.newKeySet();
   private final LongAdder poolHeartbeats = new LongAdder();
+  private final LongAdder subscriberFaults = new LongAdder();
   private final AtomicBoolean ended = new AtomicBoolean();
   private volatile @Nullable Throwable lastError;
 
@@ -109,6 +108,7 @@ public final class InprocExport implements RelayExport {
         limit(StreamType.LOAD).statistics(),
         poolHeartbeats.sum(),
         windows.produced(),
+        subscriberFaults.sum(),
         faults.injected());
   }
 
@@ -196,6 +196,10 @@ public final class InprocExport implements RelayExport {
     poolHeartbeats.increment();
   }
 
+  void countSubscriberFault() {
+    subscriberFaults.increment();
+  }
+
   StreamLimit limit(StreamType type) {
     return Objects.requireNonNull(streamLimits.get(type));
   }
@@ -216,35 +220,17 @@ public final class InprocExport implements RelayExport {
     return new Pipe.Route<>(windows, null);
   }
 
-  /** Permit, then catalog, then source: an exhausted limit wins over an unknown pool. */
+  /**
+   * Permit, then source: an exhausted limit wins over an unknown pool. Whether the pool is still
+   * there is the source's to say; the copy of the catalog here may be a moment behind it.
+   */
   Pipe.Route<PublicationFrame> admitPool(ProducerIdentity expected) {
+    int chunks = Math.max(1, expected.format().bucketCount() / CHUNK_BUCKETS);
+    Pipe.Route<PublicationFrame> route =
+        new Pipe.Route<>(
+            source.pool(expected),
+            Heartbeat.ofPool(runtime, limits.poolHeartbeatInterval(), chunks));
     limit(StreamType.POOL).acquire();
-    try {
-      checkCatalog(expected);
-      int chunks = Math.max(1, expected.format().bucketCount() / CHUNK_BUCKETS);
-      return new Pipe.Route<>(
-          source.pool(expected), Heartbeat.ofPool(runtime, limits.poolHeartbeatInterval(), chunks));
-    } catch (RelayException refused) {
-      limit(StreamType.POOL).release();
-      throw refused;
-    }
-  }
-
-  private void checkCatalog(ProducerIdentity expected) {
-    PoolCatalog known = catalog.value();
-    if (known != null) {
-      for (PoolDescriptor pool : known.pools()) {
-        if (pool.poolId().equals(expected.poolId())) {
-          if (pool.producer().equals(expected)) {
-            return;
-          }
-          throw new RelayException(
-              RelayErrorReason.PRODUCER_CHANGED,
-              expected + " is not advertised: " + pool.producer() + " is");
-        }
-      }
-    }
-    throw new RelayException(
-        RelayErrorReason.POOL_NOT_FOUND, "no advertised pool " + expected.poolId());
+    return route;
   }
 }

@@ -9,6 +9,7 @@ package io.kvrelay.transport.inproc;
  * @param load load streams
  * @param poolHeartbeats heartbeats sent on pool streams
  * @param loadWindows load windows produced, each counted once whatever the number of streams
+ * @param subscriberFaults subscribers that threw, which ended their streams
  * @param faultsInjected messages that a test dropped, duplicated or reordered
  */
 public record InprocStatistics(
@@ -18,6 +19,7 @@ public record InprocStatistics(
     Streams load,
     long poolHeartbeats,
     long loadWindows,
+    long subscriberFaults,
     long faultsInjected) {
   /**
    * Streams of one type.

@@ -147,30 +147,41 @@ final class Pipe<T> implements Flow.Subscriber<T>, Flow.Subscription {
       if (!started) {
         started = true;
         to.onSubscribe(this);
-        open();
+        RelayException refusal = open();
+        if (refusal != null) {
+          finish();
+          to.onError(refusal);
+          return;
+        }
       }
-      if (endedFromOutside(to)) {
-        return;
+      if (!endedFromOutside(to)) {
+        carry(to);
       }
-      carry(to);
-    } catch (RelayException e) {
-      finish();
-      to.onError(e);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       // The subscriber threw, which the rules forbid: it has cancelled, and nobody else notices.
+      InprocExport from = export;
+      if (from != null) {
+        from.countSubscriberFault();
+      }
       finish();
       throw e;
     }
   }
 
-  private void open() {
+  /** Connects to the source. Returns why it may not, or null. */
+  private @Nullable RelayException open() {
     connection.opened(this);
-    InprocExport to = connection.export();
-    Route<T> route = admission.admit(to);
-    export = to;
-    heartbeat = route.heartbeat();
-    to.opened(this);
-    route.publisher().subscribe(this);
+    try {
+      InprocExport to = connection.export();
+      Route<T> route = admission.admit(to);
+      export = to;
+      heartbeat = route.heartbeat();
+      to.opened(this);
+      route.publisher().subscribe(this);
+      return null;
+    } catch (RelayException refusal) {
+      return refusal;
+    }
   }
 
   private boolean endedFromOutside(Flow.Subscriber<? super T> to) {

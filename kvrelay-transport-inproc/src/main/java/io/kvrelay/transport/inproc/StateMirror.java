@@ -9,9 +9,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An export's own copy of one of its source's watches. What clients see and what the export decides
- * by is the same copy, so that no client is ahead of the export. Subscribers that come before the
- * first value wait for it.
+ * An export's own copy of one of its source's watches: one subscription at the source, whatever the
+ * number of clients. Subscribers that come before the first value wait for it.
  */
 final class StateMirror<T> implements Flow.Publisher<T>, Flow.Subscriber<T>, AutoCloseable {
   private final Executor executor;

@@ -347,7 +347,7 @@ class InprocFaultsTest {
       open.subscription.cancel();
       runtime.runUntilIdle();
       assertThat(reason(narrow, unknown)).isEqualTo(RelayErrorReason.POOL_NOT_FOUND);
-      assertThat(small.streams).hasSize(1); // the source was asked once only
+      assertThat(small.streams).hasSize(4); // the source was not asked when the limit refused
       assertThat(narrow.export.statistics().pool())
           .isEqualTo(new InprocStatistics.Streams(0, 1, 0));
     }
@@ -387,6 +387,20 @@ class InprocFaultsTest {
     assertThat(link.export.statistics().pool().open()).isZero();
     assertThat(source.openStreams()).isZero();
     assertThat(runtime.pendingTimers()).isEqualTo(1); // the load windows
+  }
+
+  @Test
+  void aSubscriberThatThrowsEndsItsOwnStreamOnly() {
+    Recorder<PublicationFrame> good = follow(link.client);
+    Recorder<PublicationFrame> bad = follow(link.client);
+    bad.throwOnNext = new AssertionError("on purpose");
+    deltas(3);
+    assertThat(bad.error).isNull();
+    assertThat(sequences(bad)).containsExactly(0L);
+    assertThat(sequences(good)).containsExactly(0L, 1L, 2L, 3L);
+    assertThat(link.export.statistics().subscriberFaults()).isEqualTo(1);
+    assertThat(link.export.statistics().pool().open()).isEqualTo(1);
+    assertThat(source.openStreams()).isEqualTo(1);
   }
 
   @Test

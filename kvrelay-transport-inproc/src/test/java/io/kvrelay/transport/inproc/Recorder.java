@@ -12,6 +12,7 @@ final class Recorder<T> implements Flow.Subscriber<T> {
   Flow.Subscription subscription;
   Throwable error;
   boolean completed;
+  Error throwOnNext;
   private final long initialDemand;
 
   Recorder(long initialDemand) {
@@ -38,6 +39,9 @@ final class Recorder<T> implements Flow.Subscriber<T> {
 
   @Override
   public void onNext(T item) {
+    if (throwOnNext != null) {
+      throw throwOnNext;
+    }
     items.add(item);
   }
 

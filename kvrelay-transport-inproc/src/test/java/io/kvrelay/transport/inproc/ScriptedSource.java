@@ -115,8 +115,20 @@ final class ScriptedSource implements RelayPublicationSource {
     return subscriber -> {
       Stream stream = new Stream(expected, subscriber);
       streams.add(stream);
+      stream.error = refusal(expected);
       stream.run.wake();
     };
+  }
+
+  private RelayException refusal(ProducerIdentity expected) {
+    for (PoolDescriptor pool : catalog.value().pools()) {
+      if (pool.poolId().equals(expected.poolId())) {
+        return pool.producer().equals(expected)
+            ? null
+            : new RelayException(RelayErrorReason.PRODUCER_CHANGED, "another generation");
+      }
+    }
+    return new RelayException(RelayErrorReason.POOL_NOT_FOUND, "unknown");
   }
 
   @Override
