@@ -38,7 +38,7 @@ class PackageOrderTest {
           entry("pool", List.of("ckf", "hash")),
           entry("publication", List.of("pool", "cbi1", "ckf", "hash")),
           entry("ingest", List.of("pool", "hash")),
-          entry("topology", List.of()),
+          entry("topology", List.of("hash")),
           entry("load", List.of()),
           entry(
               "relay",
