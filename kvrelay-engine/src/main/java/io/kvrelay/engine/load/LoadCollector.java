@@ -156,7 +156,7 @@ public final class LoadCollector {
       return;
     }
     LOG.log(
-        Level.INFO,
+        Level.DEBUG,
         () -> "load reports of " + endpoint + (reason == null ? " ended" : ": " + reason));
     opening.cancel();
     current = null;
