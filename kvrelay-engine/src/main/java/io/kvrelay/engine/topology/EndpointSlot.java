@@ -207,7 +207,7 @@ final class EndpointSlot {
     from.run = run;
     if (from.givenUp || !from.isStillWanted()) {
       counters.count(Event.CANDIDATES_STOPPED);
-      retire(from, null);
+      retire(from, from.faults.fence());
       return;
     }
     phase = Phase.RUNNING;
@@ -275,7 +275,8 @@ final class EndpointSlot {
     CompletionStage<?> actor =
         current.fenced
             ? step(() -> run.stopActor(false))
-            : recovery.thenCompose(done -> step(() -> run.stopActor(!current.fenced)));
+            : recovery.thenComposeAsync(
+                done -> step(() -> run.stopActor(!current.fenced)), mailbox);
     CompletionStage<?> collector = step(run::stopCollector);
     recovery
         .runAfterBoth(actor, () -> {})
@@ -321,8 +322,8 @@ final class EndpointSlot {
     return stage.<@Nullable Object>handle(
         (done, error) -> {
           if (error != null) {
-            counters.count(Event.TEARDOWN_FAILURES);
-            LOG.log(Level.WARNING, "a step of retiring the pool of " + endpoint, error);
+            counters.count(Event.FAILED_STEPS);
+            LOG.log(Level.WARNING, "a step of the pool of " + endpoint, error);
           }
           return null;
         });
@@ -372,8 +373,11 @@ final class EndpointSlot {
         }
       }
       if (!latest.sources().equals(reconciled)) {
-        reconciled = latest.sources();
-        run(() -> current.reconcile(latest.sources()));
+        run(
+            () -> {
+              current.reconcile(latest.sources());
+              reconciled = latest.sources();
+            });
       }
     }
 

@@ -30,8 +30,8 @@ public final class SlotCounters {
     FAULTS_COALESCED,
     /** Source faults dropped because their generation was being retired. */
     FAULTS_DISCARDED,
-    /** Teardown steps that failed; the teardown went on. */
-    TEARDOWN_FAILURES
+    /** Steps of a teardown or a reconcile that failed; the slot went on. */
+    FAILED_STEPS
   }
 
   private final Map<Event, LongAdder> adders = new EnumMap<>(Event.class);

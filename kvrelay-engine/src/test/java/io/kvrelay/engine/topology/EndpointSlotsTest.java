@@ -11,6 +11,7 @@ import io.kvrelay.api.Member;
 import io.kvrelay.api.RelayHealth;
 import io.kvrelay.api.ServingState;
 import io.kvrelay.api.TopologySnapshot;
+import io.kvrelay.api.WorkerRole;
 import io.kvrelay.api.deployment.DiscoveryScope;
 import io.kvrelay.api.deployment.ModelCard;
 import io.kvrelay.api.deployment.RuntimeConfig;
@@ -105,7 +106,7 @@ class EndpointSlotsTest {
 
     assertThat(driver.takeLog())
         .containsExactly(
-            "withdraw 1", "stopRecovery 1", "finishActor 1", "stopCollector 1", "remove 1");
+            "withdraw 1", "stopRecovery 1", "stopCollector 1", "finishActor 1", "remove 1");
     assertThat(state()).isEqualTo(SlotState.DISCOVERED);
     assertThat(topologies.get(topologies.size() - 1).entries().get(0).state())
         .isEqualTo(ServingState.READY);
@@ -122,6 +123,7 @@ class EndpointSlotsTest {
     assertThat(state()).isEqualTo(SlotState.DRAINING);
     assertThat(driver.takeLog()).containsExactly("withdraw 1", "stopRecovery 1", "stopCollector 1");
     driver.lastRun().recovery.complete(null);
+    runtime.runUntilIdle();
     assertThat(driver.takeLog()).containsExactly("finishActor 1");
     driver.lastRun().actor.complete(null);
     runtime.runUntilIdle();
@@ -198,6 +200,31 @@ class EndpointSlotsTest {
         .hasValue(77);
     assertThat(state()).isEqualTo(SlotState.ACTIVE);
     assertThat(counted(Event.UPDATES)).isEqualTo(2);
+  }
+
+  @Test
+  void prefillAndDecodePoolsOfOneModelGoIndependently() {
+    host.put(base(E2, 2, "m").role(WorkerRole.DECODE).build());
+    host.advertise(source(E2, 2, 0, 2));
+    host.put(card.role(WorkerRole.PREFILL).build());
+    startE1();
+    host.withdraw(E1, new Member(1, 0), 11);
+    apply();
+
+    assertThat(state()).isEqualTo(SlotState.DISCOVERED);
+    assertThat(slots.state(E2)).isEqualTo(SlotState.ACTIVE);
+  }
+
+  @Test
+  void cardsThatDisagreeOnTheKvStateEndpointLeaveAMemberWithoutAPool() {
+    startE1();
+    driver.takeLog();
+    put(base(E1, 2, "m").runtime(RuntimeConfig.DEFAULT.withKvStateEndpoint(E2)));
+
+    assertThat(driver.takeLog()).contains("withdraw 1", "finishActor 1");
+    assertThat(state()).isEqualTo(SlotState.DISCOVERED);
+    assertThat(topologies.get(topologies.size() - 1).entries().get(0).state())
+        .isEqualTo(ServingState.READY);
   }
 
   @Test
@@ -354,6 +381,7 @@ class EndpointSlotsTest {
     assertThat(driver.takeLog()).containsExactly("fence 1", "fenceActor 1");
     assertThat(state()).isEqualTo(SlotState.FENCED);
     driver.lastRun().recovery.complete(null);
+    runtime.runUntilIdle();
     assertThat(driver.takeLog()).containsExactly("fenceActor 1");
     driver.lastRun().actor.complete(null);
     driver.lastRun().collector.complete(null);
@@ -468,7 +496,7 @@ class EndpointSlotsTest {
     apply();
 
     assertThat(driver.takeLog()).endsWith("remove 1").contains("finishActor 1");
-    assertThat(counted(Event.TEARDOWN_FAILURES)).isEqualTo(3);
+    assertThat(counted(Event.FAILED_STEPS)).isEqualTo(3);
   }
 
   @Test
@@ -524,7 +552,7 @@ class EndpointSlotsTest {
     assertThat(stopped).isCompleted();
     assertThat(driver.takeLog())
         .containsExactly(
-            "withdraw 1", "stopRecovery 1", "finishActor 1", "stopCollector 1", "remove 1");
+            "withdraw 1", "stopRecovery 1", "stopCollector 1", "finishActor 1", "remove 1");
     assertThat(runtime.pendingTimers()).isZero();
     apply();
     assertThat(driver.takeLog()).isEmpty();

@@ -41,6 +41,8 @@ final class NaiveTopology {
 
   private final List<ModelCard> cards;
   private final Map<EndpointId, Set<Long>> live;
+  private final Map<String, Boolean> ambiguity = new HashMap<>();
+  private Map<EndpointId, Endpoint> membership;
 
   NaiveTopology(List<ModelCard> cards, Map<EndpointId, Set<Long>> live) {
     this.cards = cards.stream().map(ModelCard::normalized).toList();
@@ -96,6 +98,15 @@ final class NaiveTopology {
   }
 
   private boolean ambiguous(String name) {
+    Boolean known = ambiguity.get(name);
+    if (known == null) {
+      known = isAmbiguous(name);
+      ambiguity.put(name, known);
+    }
+    return known;
+  }
+
+  private boolean isAmbiguous(String name) {
     Set<Claim> claims = new HashSet<>();
     for (EndpointId endpoint : endpoints()) {
       for (ModelCard card : claimants(endpoint)) {
@@ -207,6 +218,13 @@ final class NaiveTopology {
   }
 
   Map<EndpointId, Endpoint> membership() {
+    if (membership == null) {
+      membership = allEndpoints();
+    }
+    return membership;
+  }
+
+  private Map<EndpointId, Endpoint> allEndpoints() {
     Map<EndpointId, Endpoint> all = new HashMap<>();
     for (EndpointId endpoint : endpoints()) {
       Endpoint own = ownEndpoint(endpoint);

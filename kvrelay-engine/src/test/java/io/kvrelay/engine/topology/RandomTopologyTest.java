@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Test;
 
 /** Random deployments, step by step, against {@link NaiveTopology}. */
 class RandomTopologyTest {
-  private static final int STEPS = Integer.getInteger("kvrelay.topology.steps", 1500);
+  private static final int STEPS = Integer.getInteger("kvrelay.topology.steps", 300);
   private static final List<EndpointId> ENDPOINTS =
       List.of(
           EndpointId.parse("ns.comp.a"),
