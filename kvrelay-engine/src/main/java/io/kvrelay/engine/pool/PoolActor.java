@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.function.Supplier;
 import org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -138,10 +139,21 @@ public final class PoolActor implements PoolProducer {
   /**
    * Publishes what is pending.
    *
-   * @return a stage that completes once everything admitted before is applied and published
+   * @return a stage that completes, once everything admitted before is applied and published, with
+   *     the sequence that covers it (unsigned)
    */
-  public CompletionStage<Void> flush() {
+  public CompletionStage<Long> flush() {
     return sendAndAwait(new PoolCommand.Flush());
+  }
+
+  /**
+   * Copies the filter as it stands after everything admitted before; lease and sequence stay as
+   * they are. For comparing a consumer with its producer: the pool does nothing else meanwhile.
+   *
+   * @return a stage with one word per bucket
+   */
+  public CompletionStage<long[]> filterWords() {
+    return sendAndAwait(new PoolCommand.CopyFilter());
   }
 
   /**
@@ -401,7 +413,9 @@ public final class PoolActor implements PoolProducer {
 
   private void processBarrier(PoolCommand command) {
     if (command instanceof PoolCommand.Flush flush) {
-      drainAndComplete(flush);
+      drainAndComplete(flush, publisher::lastSequence);
+    } else if (command instanceof PoolCommand.CopyFilter copyFilter) {
+      copyFilter.done.complete(state.copyWords());
     } else if (command instanceof PoolCommand.Reset reset) {
       KvEventErrorKind error = state.removeRank(reset.member);
       // What is left is exact, so that a partial failure can be repeated.
@@ -426,20 +440,20 @@ public final class PoolActor implements PoolProducer {
   private void finish(
       PoolCommand.Awaited<Void> command, @Nullable KvEventErrorKind error, String what) {
     if (error == null) {
-      drainAndComplete(command);
+      drainAndComplete(command, () -> null);
     } else {
       command.done.completeExceptionally(failed(what, error));
     }
   }
 
-  private void drainAndComplete(PoolCommand.Awaited<Void> command) {
+  private <T> void drainAndComplete(PoolCommand.Awaited<T> command, Supplier<T> result) {
     publish(state.drain());
     if (state.isDeferred()) {
       timer.arm();
       command.done.completeExceptionally(failed("publication", KvEventErrorKind.ALLOCATION_FAILED));
     } else {
       timer.disarm();
-      command.done.complete(null);
+      command.done.complete(result.get());
     }
   }
 

@@ -48,7 +48,10 @@ abstract sealed class PoolCommand {
   }
 
   /** Publishes what is pending. */
-  static final class Flush extends Awaited<Void> {}
+  static final class Flush extends Awaited<Long> {}
+
+  /** Copies the filter. */
+  static final class CopyFilter extends Awaited<long[]> {}
 
   /** Removes all of a rank. */
   static final class Reset extends Awaited<Void> {

@@ -253,7 +253,7 @@ class PoolActorTest {
     CompletionStage<PoolSnapshot> pending = pool.subscribe(LEASE_1);
     virtual.runUntilIdle();
     apply(store(A, 1));
-    CompletionStage<Void> flushed = pool.flush();
+    CompletionStage<Long> flushed = pool.flush();
     virtual.runUntilIdle();
 
     assertThat(held.held()).isEqualTo(1);
@@ -265,6 +265,29 @@ class PoolActorTest {
     assertThat(snapshot.sequence()).isZero();
     assertThat(snapshot.words()).containsOnly(0L);
     assertDelta(snapshot.deltas().poll(), 0, LEASE_1);
+  }
+
+  @Test
+  void aFlushTellsTheSequenceThatCoversWhatWasAdmitted() {
+    assertThat(join(pool.flush())).isZero();
+    PoolSnapshot snapshot = subscribe(LEASE_1);
+    apply(store(A, 1));
+    assertThat(join(pool.flush())).isEqualTo(1);
+    assertDelta(snapshot.deltas().poll(), 0, LEASE_1);
+    assertThat(join(pool.flush())).isEqualTo(1);
+  }
+
+  @Test
+  void aCopyOfTheFilterDisturbsNeitherLeaseNorSequence() {
+    PoolSnapshot snapshot = subscribe(LEASE_1);
+    apply(store(A, 1));
+    long[] words = join(pool.filterWords());
+    assertThat(words).isEqualTo(pool.state().copyWords()).isNotEqualTo(snapshot.words());
+    assertThat(snapshot.deltas().poll()).isNull();
+    assertThat(join(pool.flush())).isEqualTo(1);
+    assertDelta(snapshot.deltas().poll(), 0, LEASE_1);
+    pool.fence("stop");
+    assertThat(failure(pool.filterWords()).getMessage()).contains("stop");
   }
 
   @Test
@@ -628,7 +651,7 @@ class PoolActorTest {
   @Test
   void aFenceInterruptsAPoolThatWaitsForItsFaults() {
     fillFaults();
-    CompletionStage<Void> flushed = pool.flush();
+    CompletionStage<Long> flushed = pool.flush();
     pool.fence("stop");
     virtual.runUntilIdle();
 
@@ -660,7 +683,7 @@ class PoolActorTest {
     for (int i = 0; i < AdmissionGate.COMMANDS; i++) {
       pool.admit(store(A, i).build(), PUBLISHER);
     }
-    CompletionStage<Void> flush = pool.flush();
+    CompletionStage<Long> flush = pool.flush();
     CompletionStage<Void> ended = pool.shutdown();
 
     assertThat(failure(flush).reason()).isEqualTo(RelayErrorReason.PUBLICATION_UNAVAILABLE);
