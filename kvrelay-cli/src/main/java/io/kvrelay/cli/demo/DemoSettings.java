@@ -1,0 +1,41 @@
+package io.kvrelay.cli.demo;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How large the demo's world is.
+ *
+ * @param dcs data centers
+ * @param workers workers per data center
+ * @param cacheBlocks blocks that each worker can keep
+ * @param seed of everything random
+ * @param transport where relays export: {@code inproc}, {@code grpc}, or an address
+ */
+public record DemoSettings(int dcs, int workers, int cacheBlocks, long seed, String transport) {
+  /** Least blocks that a worker's default cache holds. */
+  private static final int MIN_CACHE_BLOCKS = 16;
+
+  /**
+   * Settings for an input. Unless it is given, the cache is so large that all workers together hold
+   * a third of the input's distinct blocks.
+   *
+   * @param workload the input
+   * @param dcs data centers
+   * @param workers workers per data center
+   * @param cacheBlocks blocks per worker, or null for the default
+   * @param seed of everything random
+   * @param transport where relays export
+   * @return the settings
+   */
+  public static DemoSettings of(
+      Workload workload,
+      int dcs,
+      int workers,
+      @Nullable Integer cacheBlocks,
+      long seed,
+      String transport) {
+    long third = workload.distinctBlocks() / 3 / ((long) dcs * workers);
+    int blocks = cacheBlocks != null ? cacheBlocks : (int) Math.max(MIN_CACHE_BLOCKS, third);
+    return new DemoSettings(dcs, workers, blocks, seed, transport);
+  }
+}
