@@ -1,5 +1,6 @@
 package io.kvrelay.benchmarks;
 
+import io.kvrelay.engine.view.ContentionBenchmark;
 import io.kvrelay.engine.view.DeltaBenchmark;
 import io.kvrelay.engine.view.SearchBenchmark;
 import java.util.Arrays;
@@ -24,7 +25,9 @@ public final class Main {
   private static final Map<String, Benchmark> BENCHMARKS =
       new TreeMap<>(
           Map.of(
+              "contention", ContentionBenchmark::run,
               "delta", DeltaBenchmark::run,
+              "jcstress", org.openjdk.jcstress.Main::main,
               "jmh", org.openjdk.jmh.Main::main,
               "search", SearchBenchmark::run));
 

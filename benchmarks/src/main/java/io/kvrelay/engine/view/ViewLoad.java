@@ -40,6 +40,7 @@ final class ViewLoad {
       }
       depths[q] = depths(pattern, lanes, blocks);
     }
+    warmUp(lanes);
     index = index(format, lanes);
     ingestors = new LaneIngestor[lanes];
     long occupied = (long) (expected / (format.bucketCount() * 4.0) * 65536.0);
@@ -52,6 +53,15 @@ final class ViewLoad {
       seconds += (System.nanoTime() - start) / 1e9;
     }
     installSeconds = seconds;
+  }
+
+  /** The JVM compiles what installs a lane before that is measured. */
+  static void warmUp(int lanes) {
+    LaneIndex small = index(new CkfFormat(CkfFormat.DEFAULT_SEED, 1 << 10), lanes);
+    long[] words = new long[1 << 10];
+    for (int i = 0; i < 20_000; i++) {
+      install(small, 0, words).close();
+    }
   }
 
   static LaneIndex index(CkfFormat format, int lanes) {

@@ -16,7 +16,7 @@ import java.util.Objects;
  * it waits for them. So it asks for many rows before it looks at the first, in four stages.
  *
  * <ol>
- *   <li><b>Stride.</b> Every 4th, 16th or 64th position is probed, from the front, asked for some
+ *   <li><b>Stride.</b> Every 4th, 16th or 128th position is probed, from the front, asked for some
  *       way ahead of being looked at; meanwhile the hash chain, itself one long dependency, goes
  *       on. The stage ends at the first position that no lane holds, so a shallow match never
  *       chains a long prompt to its end. A lane that first misses at one position ends between it
@@ -44,18 +44,23 @@ final class PrefixQuery {
   static final int MAX_WINDOW = 8;
 
   /** Brackets with more positions inside are split before they are finished. */
-  static final int FINAL_GAP = 7;
+  static final int FINAL_GAP = 3;
 
-  /** Probes of a bracket that is split: seven, eight blocks apart, or three, four apart. */
+  /**
+   * A bracket that is split gets probes sixteen blocks apart, or four if it is no wider than this.
+   */
   private static final int WIDE_BRACKET = 16;
 
-  private static final int MAX_STRIDE = 64;
+  private static final int MAX_STRIDE = 128;
 
   /** Positions asked for ahead of being looked at, while the chain between them is short. */
   private static final int AHEAD = 8;
 
   /** A power of two above {@link #AHEAD}. */
   private static final int STRIDE_SLOTS = 16;
+
+  /** So few groups are checked ahead. */
+  private static final int FEW_GROUPS = 2;
 
   private static final int LANES = 64;
 
@@ -246,7 +251,7 @@ final class PrefixQuery {
   }
 
   private static int step(int low, int high) {
-    return high - low > WIDE_BRACKET ? 8 : 4;
+    return high - low > WIDE_BRACKET ? 16 : 4;
   }
 
   private void fillParts(int low, int high, long lanes, int slot) {
@@ -277,6 +282,9 @@ final class PrefixQuery {
       for (int position = open.low(group) + 1; position < high; position++) {
         slots.fill(slot++, chain.at(position), lanes);
       }
+      if (open.size() <= FEW_GROUPS) {
+        expectCheck(open.low(group), high, lanes);
+      }
     }
     touched = slots.pull();
     slot = 0;
@@ -284,6 +292,19 @@ final class PrefixQuery {
     for (int group = 0; group < open.size(); group++) {
       finishGroup(open.low(group), open.high(group), open.lanes(group), slot);
       slot += open.high(group) - open.low(group) - 1;
+    }
+  }
+
+  /**
+   * Asks for what a check would look at. Few groups leave room for it among their loads; it decides
+   * nothing, since a check that was not expected looks at the same positions later.
+   */
+  private void expectCheck(int low, int high, long lanes) {
+    for (int position = Math.max(0, low + 1 - window); position < low; position++) {
+      slots.fill(SPARE_SLOT, chain.at(position), lanes);
+    }
+    if (high + 1 < length) {
+      slots.fill(SPARE_SLOT, chain.at(high + 1), lanes);
     }
   }
 

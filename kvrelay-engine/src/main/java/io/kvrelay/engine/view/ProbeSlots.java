@@ -18,6 +18,9 @@ final class ProbeSlots {
   private static final int WORDS_PER_LINE = 8;
   private static final long LINE_OF_LANES = 0xFF;
 
+  /** Answers that fit the fields of one word; see {@link #found}. */
+  private static final int FOUND_FIELD = 16;
+
   /** Two rows of 64 lanes. */
   private static final int LINES_PER_SLOT = 16;
 
@@ -99,49 +102,64 @@ final class ProbeSlots {
     long holders = 0;
     for (long left = lanes; left != 0; left &= left - 1) {
       int lane = Long.numberOfTrailingZeros(left);
-      holders |= present(slot, lane) << lane;
+      holders |= presence(slot, 1, lane) << lane;
     }
     return holders;
   }
 
   private long holdersInRow(int slot) {
-    TransposedTable words = table;
-    int a = rowA[slot];
-    int b = rowB[slot];
-    long wanted = pattern[slot];
     long holders = 0;
-    for (int lane = 0; lane < width; lane += 4) {
-      long first = present(words.word(a + lane), words.word(b + lane), wanted);
-      long second = present(words.word(a + lane + 1), words.word(b + lane + 1), wanted);
-      long third = present(words.word(a + lane + 2), words.word(b + lane + 2), wanted);
-      long fourth = present(words.word(a + lane + 3), words.word(b + lane + 3), wanted);
-      holders |= (first | second << 1 | third << 2 | fourth << 3) << lane;
+    for (int lane = 0; lane < width; lane += FOUND_FIELD) {
+      holders |= holdersFrom(slot, lane, Math.min(FOUND_FIELD, width - lane)) << lane;
     }
     return holders;
   }
 
-  /** Bit i: the lane holds the hash of slot {@code from + i}. At most 64 slots. */
-  long presence(int from, int count, int lane) {
-    long presence = 0;
-    for (int i = 0; i < count; i++) {
-      presence |= present(from + i, lane) << i;
+  private long holdersFrom(int slot, int from, int count) {
+    TransposedTable words = table;
+    int a = rowA[slot] + from;
+    int b = rowB[slot] + from;
+    long wanted = pattern[slot];
+    long found = 0;
+    for (int i = 0; i < count; i += 4) {
+      long first = found(words.word(a + i), words.word(b + i), wanted);
+      long second = found(words.word(a + i + 1), words.word(b + i + 1), wanted);
+      long third = found(words.word(a + i + 2), words.word(b + i + 2), wanted);
+      long fourth = found(words.word(a + i + 3), words.word(b + i + 3), wanted);
+      found |= (first >>> 3 | second >>> 2 | third >>> 1 | fourth) >>> (FOUND_FIELD - 4 - i);
     }
-    return presence;
+    return gather(found);
   }
 
-  private long present(int slot, int lane) {
-    return present(table.word(rowA[slot] + lane), table.word(rowB[slot] + lane), pattern[slot]);
+  /** Bit i: the lane holds the hash of slot {@code from + i}. At most 16 slots. */
+  long presence(int from, int count, int lane) {
+    TransposedTable words = table;
+    long found = 0;
+    for (int i = 0; i < count; i++) {
+      int slot = from + i;
+      found |=
+          found(words.word(rowA[slot] + lane), words.word(rowB[slot] + lane), pattern[slot])
+              >>> (FOUND_FIELD - 1 - i);
+    }
+    return gather(found);
   }
 
   /**
-   * 1 if a slot of either word equals the fingerprint in every slot of {@code wanted}, else 0. The
-   * zero-slot test of both words at once: its answer "some slot" is exact, and that is all that is
-   * asked. Only bits 15, 31, 47 and 63 can be set, so the sign of {@code -found} tells.
+   * Whether a slot of either word equals the fingerprint in every slot of {@code wanted}: then at
+   * least one of bits 15, 31, 47 and 63 is set, the borrow bits of the zero-slot test. Which one is
+   * not exact, that there is one is, and only that is asked.
+   *
+   * <p>Sixteen such answers, each moved to another bit of the four 16-bit fields, are gathered into
+   * one mask by folding the fields together, instead of turning each into a bit of its own.
    */
-  private static long present(long a, long b, long wanted) {
+  private static long found(long a, long b, long wanted) {
     long x = a ^ wanted;
     long y = b ^ wanted;
-    long found = (((x - ONES) & ~x) | ((y - ONES) & ~y)) & HIGHS;
-    return (found | -found) >>> 63;
+    return (((x - ONES) & ~x) | ((y - ONES) & ~y)) & HIGHS;
+  }
+
+  private static long gather(long found) {
+    long halves = found | found >>> 32;
+    return (halves | halves >>> 16) & 0xFFFF;
   }
 }

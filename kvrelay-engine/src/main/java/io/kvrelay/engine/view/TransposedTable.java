@@ -27,6 +27,9 @@ final class TransposedTable {
   /** How many rows a column is read ahead of being written; see {@link #storeColumn}. */
   private static final int READ_AHEAD = 32;
 
+  /** How many images are loaded together before they are written. */
+  private static final int IMAGES_AHEAD = 64;
+
   private final long[] words;
   private final int buckets;
   private final int widthShift;
@@ -106,15 +109,38 @@ final class TransposedTable {
   }
 
   /**
-   * Stores single words of a lane, in list order.
+   * Stores single words of a lane, in list order, loading a batch of their lines before it writes
+   * them: see {@link #storeColumn}.
    *
    * @param count how many of {@code buckets} and {@code images} count; all buckets are in range
+   * @return nothing of meaning: it keeps the loads alive
    */
-  void storeImages(int lane, int[] buckets, long[] images, int count) {
+  long storeImages(int lane, int[] buckets, long[] images, int count) {
+    long touched = 0;
+    for (int from = 0; from < count; from += IMAGES_AHEAD) {
+      int to = Math.min(count, from + IMAGES_AHEAD);
+      touched ^= pull(lane, buckets, from, to);
+      store(lane, buckets, images, from, to);
+    }
+    return touched;
+  }
+
+  private long pull(int lane, int[] buckets, int from, int to) {
     long[] table = words;
     int base = FIRST_ROW + lane;
     int shift = widthShift;
-    for (int i = 0; i < count; i++) {
+    long touched = 0;
+    for (int i = from; i < to; i++) {
+      touched ^= (long) WORDS.getOpaque(table, base + (buckets[i] << shift));
+    }
+    return touched;
+  }
+
+  private void store(int lane, int[] buckets, long[] images, int from, int to) {
+    long[] table = words;
+    int base = FIRST_ROW + lane;
+    int shift = widthShift;
+    for (int i = from; i < to; i++) {
       WORDS.setOpaque(table, base + (buckets[i] << shift), images[i]);
     }
   }
