@@ -1,5 +1,7 @@
 package io.kvrelay.engine.view;
 
+import io.kvrelay.api.runtime.RelayRuntime;
+
 /**
  * When something was last received, by the local clock. Written by one owner, read by anybody.
  *
@@ -31,20 +33,27 @@ final class Freshness {
   }
 
   /**
-   * Whether the value may be used.
+   * Whether the value may be used now. The clock is read after the receive time: what arrives
+   * during the question is not from the future.
    *
-   * @param nowNanos the local clock
+   * @param clock the local clock; not read if nothing is ever stale
    * @param maxAgeNanos largest age, or {@link #NEVER_STALE}
    * @return false if nothing was received, or it was received in the future or too long ago
    */
-  boolean isFresh(long nowNanos, long maxAgeNanos) {
+  boolean isFresh(RelayRuntime clock, long maxAgeNanos) {
     if (!known) {
       return false;
     }
     if (maxAgeNanos == NEVER_STALE) {
       return true;
     }
-    long age = nowNanos - atNanos;
+    long age = ageNanos(clock);
     return age >= 0 && age <= maxAgeNanos;
+  }
+
+  /** Time since the last receipt, if there was one. */
+  long ageNanos(RelayRuntime clock) {
+    long received = atNanos;
+    return clock.nanoTime() - received;
   }
 }

@@ -43,7 +43,6 @@ public final class KvGlobalView implements AutoCloseable {
   private final ViewCounters counters = new ViewCounters();
   private final PoolBoard board;
   private final Set<SourceAttachment> attachments = ConcurrentHashMap.newKeySet();
-  private final boolean agesMatter;
   private final long maxFilterAgeNanos;
   private final long maxReadinessAgeNanos;
   private final long maxLoadAgeNanos;
@@ -58,11 +57,6 @@ public final class KvGlobalView implements AutoCloseable {
     this.maxReadinessAgeNanos = config.maxAgeNanos(PlaneKind.READINESS);
     this.maxLoadAgeNanos = config.maxAgeNanos(PlaneKind.LOAD);
     this.maxCatalogAgeNanos = config.maxAgeNanos(PlaneKind.CATALOG);
-    this.agesMatter =
-        Math.min(
-                Math.min(maxFilterAgeNanos, maxReadinessAgeNanos),
-                Math.min(maxLoadAgeNanos, maxCatalogAgeNanos))
-            != Freshness.NEVER_STALE;
   }
 
   /**
@@ -295,9 +289,8 @@ public final class KvGlobalView implements AutoCloseable {
     return board;
   }
 
-  /** The local clock, or 0 if no age matters. */
-  long now() {
-    return agesMatter ? runtime.nanoTime() : 0;
+  RelayRuntime runtime() {
+    return runtime;
   }
 
   long maxFilterAgeNanos() {

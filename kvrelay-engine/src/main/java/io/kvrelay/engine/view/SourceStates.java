@@ -13,12 +13,10 @@ import java.util.OptionalLong;
 final class SourceStates {
   private final PoolBoard board;
   private final SourceSession session;
-  private final long now;
 
   SourceStates(PoolBoard board, SourceSession session) {
     this.board = board;
     this.session = session;
-    this.now = board.runtime().nanoTime();
   }
 
   SourceState describe(String connection) {
@@ -105,9 +103,9 @@ final class SourceStates {
     StreamPlane.Report report = plane.report();
     OptionalLong age =
         freshness.isKnown()
-            ? OptionalLong.of(Math.max(0, now - freshness.atNanos()))
+            ? OptionalLong.of(Math.max(0, freshness.ageNanos(board.runtime())))
             : OptionalLong.empty();
-    boolean fresh = freshness.isFresh(now, board.maxAgeNanos(plane.kind()));
+    boolean fresh = freshness.isFresh(board.runtime(), board.maxAgeNanos(plane.kind()));
     return new SourceState.PlaneState(report.status(), fresh, age, report.reason());
   }
 }

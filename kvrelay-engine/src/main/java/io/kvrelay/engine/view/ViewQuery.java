@@ -44,7 +44,7 @@ public final class ViewQuery {
   private @Nullable PoolAnswer[] answers = new @Nullable PoolAnswer[INITIAL];
   private int[] depths = new int[INITIAL];
   private int[] blocks = new int[INITIAL];
-  private long now;
+  private boolean shorterThanABlock;
 
   ViewQuery(KvGlobalView view) {
     this.view = view;
@@ -69,6 +69,7 @@ public final class ViewQuery {
     Arrays.fill(routes, 0, size, null);
     size = 0;
     resolution = null;
+    shorterThanABlock = false;
     status = MatchStatus.UNKNOWN_MODEL;
   }
 
@@ -188,7 +189,6 @@ public final class ViewQuery {
     hashes.requirePrompt();
     clearAnswer();
     view.counters().increment(ViewCounter.QUERIES);
-    now = view.now();
     Resolution found = view.board().directory().resolve(name, adapter, namespace);
     resolution = found;
     status = found == null ? MatchStatus.UNKNOWN_MODEL : answer(found);
@@ -201,6 +201,9 @@ public final class ViewQuery {
       view.counters().increment(ViewCounter.QUERIES_UNKNOWN_MODEL);
     } else if (status == MatchStatus.AMBIGUOUS_MODEL) {
       view.counters().increment(ViewCounter.QUERIES_AMBIGUOUS_MODEL);
+    }
+    if (shorterThanABlock) {
+      view.counters().increment(ViewCounter.QUERIES_SHORTER_THAN_A_BLOCK);
     }
   }
 
@@ -270,9 +273,7 @@ public final class ViewQuery {
         }
       }
     }
-    if (count == 0) {
-      view.counters().increment(ViewCounter.QUERIES_SHORTER_THAN_A_BLOCK);
-    }
+    shorterThanABlock |= count == 0;
     if (count >= 0) {
       for (Resolution.TableGroup table : group.tables()) {
         if (anyChosen(table.routes())) {
@@ -325,7 +326,7 @@ public final class ViewQuery {
         || !replica.isServing()) {
       return NO_DEPTH;
     }
-    if (!replica.freshness().isFresh(now, view.maxFilterAgeNanos())) {
+    if (!replica.freshness().isFresh(view.runtime(), view.maxFilterAgeNanos())) {
       answers[at] = PoolAnswer.STALE;
       return NO_DEPTH;
     }
@@ -448,7 +449,7 @@ public final class ViewQuery {
                 .session()
                 .readinessPlane()
                 .freshness()
-                .isFresh(now, view.maxReadinessAgeNanos());
+                .isFresh(view.runtime(), view.maxReadinessAgeNanos());
     return stale ? PoolReadiness.STALE : route.readiness;
   }
 
@@ -463,7 +464,7 @@ public final class ViewQuery {
     LoadReading reading = slot.load();
     boolean stale =
         reading.coverage() != LoadReading.Coverage.DISCONNECTED
-            && !slot.session().loadPlane().freshness().isFresh(now, view.maxLoadAgeNanos());
+            && !slot.session().loadPlane().freshness().isFresh(view.runtime(), view.maxLoadAgeNanos());
     return stale ? LoadReading.STALE : reading;
   }
 
@@ -479,7 +480,7 @@ public final class ViewQuery {
         .session()
         .catalogPlane()
         .freshness()
-        .isFresh(now, view.maxCatalogAgeNanos());
+        .isFresh(view.runtime(), view.maxCatalogAgeNanos());
   }
 
   /**
