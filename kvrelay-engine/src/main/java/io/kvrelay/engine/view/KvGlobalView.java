@@ -78,7 +78,7 @@ public final class KvGlobalView implements AutoCloseable {
    * @throws RelayException with {@code CLOSED} if the view is closed
    */
   public Attachment attach(RelayPublicationSource source) {
-    return register(SourceAttachment.ofSource(source, board));
+    return register(SourceAttachment.ofSource(source, board, attachments::remove));
   }
 
   /**
@@ -92,12 +92,11 @@ public final class KvGlobalView implements AutoCloseable {
    *     ADDRESS_UNAVAILABLE} if no transport has the scheme
    */
   public Attachment attach(URI address) {
-    return register(SourceAttachment.ofAddress(address, config, board));
+    return register(SourceAttachment.ofAddress(address, config, board, attachments::remove));
   }
 
   private Attachment register(SourceAttachment attachment) {
     attachments.add(attachment);
-    attachment.detached().thenRun(() -> attachments.remove(attachment));
     if (closed) {
       attachment.close();
       throw new RelayException(RelayErrorReason.CLOSED, CLOSED);

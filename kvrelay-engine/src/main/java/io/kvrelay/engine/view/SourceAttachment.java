@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,6 +59,7 @@ final class SourceAttachment implements Attachment {
   private final SerialExecutor mailbox;
   private final @Nullable Dialer dialer;
   private final @Nullable RelayPublicationSource given;
+  private final Consumer<SourceAttachment> forget;
   private final Backoff backoff;
   private final CompletableFuture<Void> detached = new CompletableFuture<>();
   private final AtomicBoolean closing = new AtomicBoolean();
@@ -76,8 +78,10 @@ final class SourceAttachment implements Attachment {
       String label,
       PoolBoard board,
       @Nullable Dialer dialer,
-      @Nullable RelayPublicationSource given) {
+      @Nullable RelayPublicationSource given,
+      Consumer<SourceAttachment> forget) {
     this.label = label;
+    this.forget = forget;
     this.board = board;
     this.runtime = board.runtime();
     this.mailbox = new SerialExecutor(runtime.executor());
@@ -86,11 +90,13 @@ final class SourceAttachment implements Attachment {
     this.backoff = new Backoff(runtime);
   }
 
-  static SourceAttachment ofSource(RelayPublicationSource source, PoolBoard board) {
-    return new SourceAttachment("relay " + source.relayIdentity(), board, null, source);
+  static SourceAttachment ofSource(
+      RelayPublicationSource source, PoolBoard board, Consumer<SourceAttachment> forget) {
+    return new SourceAttachment("relay " + source.relayIdentity(), board, null, source, forget);
   }
 
-  static SourceAttachment ofAddress(URI address, ViewConfig config, PoolBoard board) {
+  static SourceAttachment ofAddress(
+      URI address, ViewConfig config, PoolBoard board, Consumer<SourceAttachment> forget) {
     RelayTransport transport = RelayTransports.forAddress(address);
     ConnectOptions options =
         new ConnectOptions(
@@ -99,7 +105,7 @@ final class SourceAttachment implements Attachment {
             config.connectTimeout(),
             config.transportAttributes());
     return new SourceAttachment(
-        address.toString(), board, new Dialer(transport, address, options), null);
+        address.toString(), board, new Dialer(transport, address, options), null, forget);
   }
 
   /** Order of attachment. */
@@ -347,6 +353,7 @@ final class SourceAttachment implements Attachment {
   private void detach() {
     disconnect(connected);
     connected = null;
+    forget.accept(this); // so that whoever waits for the end finds it gone
     detached.complete(null);
   }
 

@@ -184,6 +184,7 @@ class KvGlobalViewTest {
     assertThat(relay.stream(A).last().cancelled).isTrue();
     assertThat(relay.stream(next).opened()).isEqualTo(1);
     assertThat(rig.only(PROMPT).answer()).isEqualTo(PoolAnswer.NO_REPLICA);
+    assertThat(rig.count(ViewCounter.POOLS_REFUSED_NO_LANE)).as("it waited for its lane").isZero();
     ScriptedFilter filter = filter(next, first(PROMPT, 3));
     filter.snapshot(1).forEach(frame -> relay.publish(filter, frame));
     rig.settle();
@@ -465,6 +466,22 @@ class KvGlobalViewTest {
     rig.settle();
     assertThat(rig.only(PROMPT).depth()).isEqualTo(3);
     assertThat(rig.only(PROMPT).descriptor().producer()).isEqualTo(twin);
+  }
+
+  @Test
+  void aPoolIsNotTakenFromTheSourceThatHasItByOneThatWasAttachedBefore() {
+    ScriptedRelay second = new ScriptedRelay(10);
+    ProducerIdentity twin = producer(1, 1, 10, 1);
+    relay.catalog.answer(PoolCatalog.EMPTY);
+    show(second, 1, filter(twin, first(PROMPT, 3)));
+    rig.attach(relay);
+    rig.attach(second);
+    show(relay, 1, filter(A, PROMPT));
+    rig.settle();
+    assertThat(rig.only(PROMPT).descriptor().producer()).isEqualTo(twin);
+    assertThat(rig.only(PROMPT).depth()).isEqualTo(3);
+    assertThat(second.stream(twin).opened()).isEqualTo(1);
+    assertThat(relay.stream(A).opened()).isZero();
   }
 
   @Test
