@@ -87,11 +87,9 @@ class AttachByAddressTest {
               })
           .get(SECONDS, TimeUnit.SECONDS);
       long[] locals = new long[PROMPT.length / 16];
-      new BlockHasher(SEMANTICS)
-          .localHashes(PROMPT, 0, PROMPT.length, BlockSalt.NONE, locals, 0);
+      new BlockHasher(SEMANTICS).localHashes(PROMPT, 0, PROMPT.length, BlockSalt.NONE, locals, 0);
       long[] engine = IntStream.range(0, locals.length).mapToLong(i -> 1000 + i).toArray();
-      KvEvent stored =
-          KvEvent.stored(new Member(1, 0), 0, engine, locals).range(0, blocks).build();
+      KvEvent stored = KvEvent.stored(new Member(1, 0), 0, engine, locals).range(0, blocks).build();
       made.get().admitBlocking(stored, 1);
       made.get().flush().toCompletableFuture().get(SECONDS, TimeUnit.SECONDS);
       this.export =
@@ -117,8 +115,7 @@ class AttachByAddressTest {
   @ValueSource(strings = {"inproc:attach-by-address", "grpc://127.0.0.1:0"})
   void theViewFollowsAnAddressOverTheLivesOfItsRelay(String where) throws Exception {
     try (SystemRuntime runtime = SystemRuntime.create(3);
-        KvGlobalView view =
-            KvGlobalView.create(ViewConfig.builder().lanes(1).build(), runtime)) {
+        KvGlobalView view = KvGlobalView.create(ViewConfig.builder().lanes(1).build(), runtime)) {
       URI address;
       try (Life earlier = new Life(URI.create(where), 1, 1, runtime)) {
         address = earlier.address(); // a free port, if that matters

@@ -464,7 +464,10 @@ public final class ViewQuery {
     LoadReading reading = slot.load();
     boolean stale =
         reading.coverage() != LoadReading.Coverage.DISCONNECTED
-            && !slot.session().loadPlane().freshness().isFresh(view.runtime(), view.maxLoadAgeNanos());
+            && !slot.session()
+                .loadPlane()
+                .freshness()
+                .isFresh(view.runtime(), view.maxLoadAgeNanos());
     return stale ? LoadReading.STALE : reading;
   }
 
