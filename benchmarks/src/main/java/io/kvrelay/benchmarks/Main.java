@@ -29,7 +29,8 @@ public final class Main {
               "delta", DeltaBenchmark::run,
               "jcstress", org.openjdk.jcstress.Main::main,
               "jmh", org.openjdk.jmh.Main::main,
-              "search", SearchBenchmark::run));
+              "search", SearchBenchmark::run,
+              "transport", TransportLoad::run));
 
   private Main() {}
 

@@ -234,8 +234,9 @@ final class GrpcConnection implements GrpcConnectedSource {
             RelayErrorReason.PUBLICATION_UNAVAILABLE,
             "relay = " + other + ": connected to " + relay + ", which is gone");
     if (ended.compareAndSet(null, failure)) {
-      open().forEach(stream -> stream.end(failure, "the relay was replaced"));
+      // First the news that this source is over: whoever sees a stream fail looks there.
       shutdown.complete(null);
+      open().forEach(stream -> stream.end(failure, "the relay was replaced"));
     }
     return failure;
   }
@@ -246,8 +247,8 @@ final class GrpcConnection implements GrpcConnectedSource {
         ended.compareAndSet(
             null, new RelayException(RelayErrorReason.CLOSED, "the connection is closed"));
     if (first) {
-      open().forEach(RemoteStream::complete);
       shutdown.complete(null);
+      open().forEach(RemoteStream::complete);
     }
     channel.shutdownNow();
   }
