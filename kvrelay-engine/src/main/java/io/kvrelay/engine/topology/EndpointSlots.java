@@ -57,6 +57,10 @@ public final class EndpointSlots {
     if (stopped) {
       return;
     }
+    topology.batch(() -> follow(view));
+  }
+
+  private void follow(DeploymentView view) {
     topology.membership(view.membership());
     for (EndpointId endpoint : List.copyOf(slots.keySet())) {
       if (!view.membership().endpoints().containsKey(endpoint)) {

@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -69,6 +70,10 @@ public final class TopologyProjection {
   private MembershipView membership;
   private long revision = 1;
   private boolean ended;
+  // While a batch runs: what must be evaluated at its end.
+  private final TreeSet<Key> dirty = new TreeSet<>();
+  private boolean dirtyAll;
+  private boolean deferring;
   private long ignoredClaims;
   private long ignoredWrites;
   private long ignoredLate;
@@ -99,7 +104,28 @@ public final class TopologyProjection {
     membership = next;
     owners.keySet().retainAll(next.endpoints().keySet());
     regroup();
-    publishIfChanged(evaluateAll());
+    reevaluateAll();
+  }
+
+  /**
+   * Makes several inputs one step: entries are evaluated, and a snapshot published, at most once.
+   *
+   * @param inputs calls other methods of this object
+   */
+  public synchronized void batch(Runnable inputs) {
+    deferring = true;
+    try {
+      inputs.run();
+    } finally {
+      deferring = false;
+      boolean changed = dirtyAll && !ended && evaluateAll();
+      for (Key key : dirty) {
+        changed |= !ended && evaluate(key);
+      }
+      dirtyAll = false;
+      dirty.clear();
+      publishIfChanged(changed);
+    }
   }
 
   /**
@@ -119,7 +145,7 @@ public final class TopologyProjection {
       ignoredClaims++;
     } else if (owner == null || owner.incarnation != incarnation) {
       owners.put(endpoint, new Owner(incarnation));
-      publishIfChanged(evaluate(keyOf(endpoint)));
+      reevaluate(keyOf(endpoint));
     }
   }
 
@@ -140,8 +166,10 @@ public final class TopologyProjection {
       ignoredWrites++;
       return;
     }
-    owner.live = live == null ? null : Set.copyOf(live);
-    publishIfChanged(evaluate(keyOf(endpoint)));
+    if (!Objects.equals(live, owner.live)) {
+      owner.live = live == null ? null : Set.copyOf(live);
+      reevaluate(keyOf(endpoint));
+    }
   }
 
   /**
@@ -164,7 +192,7 @@ public final class TopologyProjection {
       }
     }
     links = next;
-    publishIfChanged(evaluateAll());
+    reevaluateAll();
   }
 
   /** Publishes an empty topology, so that nobody acts on the last live one. Final. */
@@ -206,6 +234,22 @@ public final class TopologyProjection {
     EndpointMembership member = membership.endpoints().get(endpoint);
     String model = member == null ? null : member.content().servedBaseModel();
     return model == null ? null : new Key(endpoint.namespace(), model);
+  }
+
+  private void reevaluateAll() {
+    if (deferring) {
+      dirtyAll = true;
+    } else {
+      publishIfChanged(evaluateAll());
+    }
+  }
+
+  private void reevaluate(@Nullable Key key) {
+    if (!deferring) {
+      publishIfChanged(evaluate(key));
+    } else if (key != null && !dirtyAll) {
+      dirty.add(key);
+    }
   }
 
   private boolean evaluateAll() {

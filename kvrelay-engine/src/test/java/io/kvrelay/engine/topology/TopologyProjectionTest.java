@@ -290,6 +290,43 @@ class TopologyProjectionTest {
   }
 
   @Test
+  void aBatchPublishesAtMostOnceWhatItComesTo() {
+    cards(base(E1, 1, "m"));
+    live(1);
+    int before = published.size();
+
+    topology.batch(
+        () -> {
+          cards(base(E1, 1, "m"), base(E2, 2, "m"), base(E3, 3, "b"));
+          live(1, 2);
+        });
+    assertThat(published).hasSize(before + 1);
+    assertThat(entry("m").members()).hasSize(2);
+    assertThat(entry("m").state()).isEqualTo(READY);
+    assertThat(entry("b").state()).isEqualTo(UNAVAILABLE);
+
+    topology.batch(() -> live(1, 2, 3));
+    assertThat(published).hasSize(before + 2);
+    assertThat(entry("b").state()).isEqualTo(READY);
+    topology.batch(
+        () -> {
+          live();
+          live(1, 2, 3);
+        });
+    assertThat(published).hasSize(before + 2);
+  }
+
+  @Test
+  void aBatchThatEndsTheTopologyLeavesItEmpty() {
+    topology.batch(
+        () -> {
+          cards(base(E1, 1, "m"));
+          topology.end();
+        });
+    assertThat(published).containsExactly(new TopologySnapshot(1, List.of()));
+  }
+
+  @Test
   void theRevisionGrowsByOneWithEachDifference() {
     cards(base(E1, 1, "m"));
     live(1);
