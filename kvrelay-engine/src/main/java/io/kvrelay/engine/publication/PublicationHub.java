@@ -334,6 +334,7 @@ final class PublicationHub {
           () -> current.copy = held.copyAndApply(current.delta.buckets(), current.delta.words()));
     }
     work = null;
+    current.releasePermit(); // those it was for may have left while it waited
     install(current.delta, current.frame, current.copy == null ? held : current.copy);
     return true;
   }
@@ -567,9 +568,8 @@ final class PublicationHub {
     work = null;
     if (current != null) {
       current.cancelled = true;
-      Permits.Ticket permit = current.permit;
-      if (permit != null && !current.running) {
-        permit.close();
+      if (!current.running) {
+        current.releasePermit(); // a helper gives it back itself
       }
     }
   }
@@ -600,6 +600,12 @@ final class PublicationHub {
 
     private boolean isRunning() {
       return running;
+    }
+
+    private void releasePermit() {
+      if (permit != null) {
+        permit.close();
+      }
     }
   }
 }

@@ -351,6 +351,22 @@ class PublicationHubTest {
   }
 
   @Test
+  void aDeltaWhoseSubscribersLeftGivesItsPlaceInTheQueueBack() {
+    PublicationHub hub = started(config -> config.publicationEncodingConcurrency(1));
+    Client leaving = subscribe(hub).released();
+    assertThat(context.deltaPermits().tryAcquire()).isTrue();
+    pool.publish(1, 7);
+    runtime.runUntilIdle();
+    assertThat(context.deltaPermits().waiting()).isEqualTo(1);
+    leaving.subscription.close();
+    runtime.runUntilIdle();
+    assertThat(context.deltaPermits().waiting()).isZero();
+    context.deltaPermits().release();
+    assertThat(context.deltaPermits().available()).isEqualTo(1);
+    assertThat(subscribe(hub).subscription.snapshotSequence()).isEqualTo(1);
+  }
+
+  @Test
   void retirementCancelsWorkThatWaits() {
     PublicationHub hub = started(config -> config.publicationEncodingConcurrency(1));
     subscribe(hub).released();

@@ -67,7 +67,8 @@ class RandomInterleavingsTest {
     void run() {
       for (int number = 1; number <= 3; number++) {
         // Now and then a snapshot in four chunks, so that bootstraps can stall.
-        pools.add(fixture.attach(number, number == 1 && random.nextInt(100) == 0 ? 1 << 21 : 16));
+        boolean large = number == 1 && random.nextInt(100) == 0;
+        pools.add(remembering(fixture.attach(number, large ? 1 << 21 : 16)));
       }
       for (int step = 0; step < STEPS; step++) {
         act();
@@ -139,13 +140,18 @@ class RandomInterleavingsTest {
       old.handle().remove();
       pools.set(
           index,
-          fixture.await(fixture.registry.attach(Fixture.spec(index + 1, 16), ScriptedPool::new)));
+          remembering(
+              fixture.await(
+                  fixture.registry.attach(Fixture.spec(index + 1, 16), ScriptedPool::new))));
+    }
+
+    private static Fixture.Pool remembering(Fixture.Pool pool) {
+      pool.producer().keepHistory = pool.producer().words.length == 16;
+      return pool;
     }
 
     private void checkInvariants() {
-      for (Subscriber subscriber : subscribers) {
-        assertThat(subscriber.fault).as(name).isEmpty();
-      }
+      subscribers.forEach(this::checkReplica);
       PublicationContext context = fixture.registry.context();
       int streams = fixture.registry.statistics().poolSubscribers();
       assertThat(streams).as(name).isBetween(0, context.config().maxPoolStreamsTotal());
@@ -164,6 +170,27 @@ class RandomInterleavingsTest {
               .isBetween(0, context.config().maxSubscribersPerPool());
         }
       }
+    }
+
+    /** At each sequence a subscriber has exactly the words that the producer had there. */
+    private void checkReplica(Subscriber subscriber) {
+      assertThat(subscriber.fault).as(name).isEmpty();
+      Fixture.Pool pool = poolOf(subscriber);
+      if (pool != null && pool.producer().keepHistory && subscriber.isLive()) {
+        long[] words = pool.producer().wordsAt(subscriber.sequence);
+        assertThat(Arrays.equals(subscriber.words, words))
+            .as(name + " at sequence " + subscriber.sequence)
+            .isTrue();
+      }
+    }
+
+    private Fixture.Pool poolOf(Subscriber subscriber) {
+      for (Fixture.Pool pool : pools) {
+        if (pool.handle().identity().equals(subscriber.expected)) {
+          return pool;
+        }
+      }
+      return null;
     }
 
     private void settle() {
@@ -190,19 +217,16 @@ class RandomInterleavingsTest {
         assertThat(subscriber.completed).as(name).isFalse();
         assertThat(EXPECTED_ENDS).as(name).contains(subscriber.reason());
       } else if (!cancelled.contains(subscriber)) {
-        long[] words = producerOf(subscriber).words;
+        Fixture.Pool pool = poolOf(subscriber);
+        assertThat(pool).as(name + ": a stream outlived its generation").isNotNull();
+        long[] words = pool.producer().words;
         assertThat(subscriber.hasSnapshot()).as(name + ": " + subscriber.frames).isTrue();
-        assertThat(Arrays.equals(subscriber.words, words)).as(name).isTrue();
+        assertThat(Arrays.equals(subscriber.words, words))
+            .as(
+                "%s: at sequence %d of %d, %s",
+                name, subscriber.sequence, pool.producer().sequence, subscriber.frames)
+            .isTrue();
       }
-    }
-
-    private ScriptedPool producerOf(Subscriber subscriber) {
-      for (Fixture.Pool pool : pools) {
-        if (pool.handle().identity().equals(subscriber.expected)) {
-          return pool.producer();
-        }
-      }
-      throw new AssertionError(name + ": a stream outlived its generation: " + subscriber.expected);
     }
   }
 

@@ -9,7 +9,9 @@ import io.kvrelay.engine.pool.PoolSnapshot;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -22,6 +24,8 @@ final class ScriptedPool implements PoolProducer {
   Channel channel;
   String fenceReason;
   int subscriptions;
+  boolean keepHistory;
+  private final Map<Long, long[]> history = new HashMap<>();
   final List<LaneLease> retired = new ArrayList<>();
   final CompletableFuture<Void> terminated = new CompletableFuture<>();
 
@@ -70,6 +74,11 @@ final class ScriptedPool implements PoolProducer {
     while (!heldSnapshots.isEmpty()) {
       heldSnapshots.poll().run();
     }
+  }
+
+  /** The words at a sequence, for pools small enough to remember. */
+  long[] wordsAt(long at) {
+    return history.getOrDefault(at, new long[words.length]);
   }
 
   private synchronized PoolSnapshot snapshot(LaneLease newLease) {
@@ -127,7 +136,16 @@ final class ScriptedPool implements PoolProducer {
     if (lease != null && fenceReason == null) {
       PoolDelta delta = new PoolDelta(identity, lease, sequence, sequence + 1, buckets, images);
       sequence++;
+      remember();
       send(delta);
+    } else {
+      remember();
+    }
+  }
+
+  private void remember() {
+    if (keepHistory) {
+      history.put(sequence, words.clone());
     }
   }
 

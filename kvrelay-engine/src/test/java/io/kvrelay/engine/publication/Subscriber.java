@@ -22,6 +22,7 @@ final class Subscriber implements Flow.Subscriber<PublicationFrame> {
   Flow.Subscription subscription;
   Throwable error;
   boolean completed;
+  boolean isCancelled;
   String fault = "";
   Throwable throwOnNext;
 
@@ -109,11 +110,17 @@ final class Subscriber implements Flow.Subscriber<PublicationFrame> {
   }
 
   void cancel() {
+    isCancelled = true;
     subscription.cancel();
   }
 
   boolean isEnded() {
     return error != null || completed;
+  }
+
+  /** Whether it has a replica that should be right at this moment. */
+  boolean isLive() {
+    return !isEnded() && !isCancelled && hasSnapshot();
   }
 
   boolean hasSnapshot() {
