@@ -28,6 +28,8 @@ public final class Main {
               "contention", ContentionBenchmark::run,
               "delta", DeltaBenchmark::run,
               "jcstress", org.openjdk.jcstress.Main::main,
+              "ingest", Ingest::run,
+              "ingest-compare", IngestCompare::run,
               "jmh", org.openjdk.jmh.Main::main,
               "search", SearchBenchmark::run,
               "transport", TransportLoad::run));
