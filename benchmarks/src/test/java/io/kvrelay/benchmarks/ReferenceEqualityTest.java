@@ -12,8 +12,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * What the reference producer made of random event files, kept from a run of {@code ingest-compare}:
- * filters of 2 buckets to 512, from hopelessly full to comfortable.
+ * What the reference producer made of random event files, kept from a run of {@code
+ * ingest-compare}: filters of 2 buckets to 512, from hopelessly full to comfortable.
  */
 class ReferenceEqualityTest {
   @TempDir private Path directory;

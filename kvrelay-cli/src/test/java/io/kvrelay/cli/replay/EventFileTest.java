@@ -90,10 +90,11 @@ class EventFileTest {
         "[1,[2]]|INVALID",
         "{\"a\":{}}|INVALID"
       })
-  void aResidencyDomainIsParsedFailClosed(String json, ResidencyDomain domain)
-      throws IOException {
+  void aResidencyDomainIsParsedFailClosed(String json, ResidencyDomain domain) throws IOException {
     String line =
-        "{\"residency_domain\":" + json + ",\"worker_id\":1,\"event\":{\"event_id\":2,\"data\":"
+        "{\"residency_domain\":"
+            + json
+            + ",\"worker_id\":1,\"event\":{\"event_id\":2,\"data\":"
             + "\"cleared\"}}";
 
     assertThat(parse(line).domain()).isEqualTo(domain);
@@ -103,8 +104,7 @@ class EventFileTest {
   @Test
   void nullStandsForAnAbsentParentAndPosition() throws IOException {
     KvEvent event =
-        parse(
-            event("{\"stored\":{\"parent_hash\":null,\"start_position\":null,\"blocks\":[]}}"));
+        parse(event("{\"stored\":{\"parent_hash\":null,\"start_position\":null,\"blocks\":[]}}"));
 
     assertThat(event.hasParent()).isFalse();
     assertThat(event.startPosition()).isEqualTo(KvEvent.NO_START_POSITION);
@@ -128,7 +128,8 @@ class EventFileTest {
         "{\"event\":{\"data\":{\"moved\":{}}}}|moved",
         "{\"event\":{\"data\":{}}}|data has no tag",
         "{\"event\":{\"data\":{\"stored\":{}}}}|stored.blocks is missing",
-        "{\"event\":{\"data\":{\"stored\":{\"blocks\":[{\"block_hash\":1}]}}}}|tokens_hash of block 0",
+        "{\"event\":{\"data\":{\"stored\":{\"blocks\":[{\"block_hash\":1}]}}}}|tokens_hash of block"
+            + " 0",
         "{\"event\":{\"data\":{\"removed\":{}}}}|removed.block_hashes is missing",
         "{\"event\":{\"data\":{\"removed\":{\"block_hashes\":[true]}}}}|block_hashes = true",
         "[1]|not a JSON object",
