@@ -54,9 +54,14 @@ final class LineageMap {
     return Chunks.PAD + Chunks.WORDS * (position >>> 2) + (position & 3);
   }
 
-  /** Loads the line where the key's search begins. The result only keeps the load alive. */
+  /**
+   * Loads the line where the key's search begins, and the next one if the search is likely to go
+   * on. The result only keeps the loads alive.
+   */
   long touch(long key) {
-    return entries[Chunks.PAD + Chunks.WORDS * Chunks.home(key, chunks)];
+    int chunk = Chunks.home(key, chunks);
+    int next = states[chunk] < ALL_TAKEN ? chunk : Chunks.next(chunk, chunks);
+    return entries[Chunks.PAD + Chunks.WORDS * chunk] + entries[Chunks.PAD + Chunks.WORDS * next];
   }
 
   /** Position of the key, or {@link Chunks#NONE}. */

@@ -67,6 +67,18 @@ final class OwnerMap {
     return entries[Chunks.PAD + Chunks.WORDS * Chunks.home(key, chunks)];
   }
 
+  /**
+   * After {@link #touch}: loads the next line if the search is likely to go on. The result only
+   * keeps the load alive.
+   */
+  long touchNext(long key) {
+    int chunk = Chunks.home(key, chunks);
+    long tags = entries[Chunks.PAD + Chunks.WORDS * chunk];
+    boolean goesOn = (tags & TAKEN) == TAKEN || tags >>> 56 != 0;
+    int next = goesOn ? Chunks.next(chunk, chunks) : chunk;
+    return entries[Chunks.PAD + Chunks.WORDS * next];
+  }
+
   /** Position of the key, or {@link Chunks#NONE}. */
   int find(long key) {
     long[] e = entries;

@@ -88,6 +88,9 @@ final class RemoveOperation {
         sum += nameOwner(owners, i, lineage.valueAt(position));
       }
     }
+    for (int i = 0; i < n; i++) {
+      sum += scratch.positions[i] < 0 ? 0 : owners.touchNext(scratch.ownerKeys[i]);
+    }
     scratch.touched += sum;
   }
 

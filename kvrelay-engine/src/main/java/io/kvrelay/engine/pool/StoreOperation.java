@@ -151,6 +151,9 @@ final class StoreOperation {
       ownerKeys[i] = key;
       sum += owners.touch(key);
     }
+    for (int i = 0; i < n; i++) {
+      sum += owners.touchNext(ownerKeys[i]);
+    }
     scratch.touched += sum;
   }
 
@@ -184,8 +187,8 @@ final class StoreOperation {
     if (state.owners.reserve(missing, becomingLarge)) {
       findOwners(state.owners, n);
     }
-    // One write a block is what a filter below its load needs; relocations reserve for themselves.
-    state.window.reserve(fresh);
+    // One write a block is what a filter below its load needs. Relocations reserve for themselves.
+    state.window.reserve(n + (long) state.filter.maxWritesPerInsert());
   }
 
   private int findOwners(OwnerMap owners, int n) {

@@ -12,7 +12,6 @@ import io.kvrelay.engine.testing.Seeds;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Random;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -149,25 +148,5 @@ class PoolModelTest {
   private static long representation(CkfAddressing addressing, int bucket, int fingerprint) {
     int pair = Math.min(bucket, addressing.alternate(bucket, fingerprint));
     return (long) pair << 16 | fingerprint;
-  }
-
-  @Test
-  void theSameStreamTwiceEndsInTheSameExactState() {
-    Random random = Seeds.random();
-    PoolEvents events = new PoolEvents(random, 4, 40);
-    PoolModel once = new PoolModel();
-    PoolState pool = new PoolState(CkfConfig.of(300), 16);
-    java.util.List<KvEvent> stream = new java.util.ArrayList<>();
-    for (int i = 0; i < 5_000; i++) {
-      stream.add(events.next());
-    }
-    stream.forEach(once::apply);
-    PoolModel twice = new PoolModel();
-    for (int round = 0; round < 2; round++) {
-      stream.forEach(pool::apply);
-      stream.forEach(twice::apply);
-    }
-
-    check(pool, twice);
   }
 }
