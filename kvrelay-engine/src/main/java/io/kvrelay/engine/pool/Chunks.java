@@ -51,9 +51,17 @@ final class Chunks {
     return chunk + 1 == chunks ? 0 : chunk + 1;
   }
 
-  /** Elements of an array of so many chunks. */
+  /**
+   * Elements of an array of so many chunks; two more make a touch of the chunk behind the last one
+   * harmless.
+   */
   static long words(long chunks) {
-    return PAD + WORDS * chunks;
+    return PAD + WORDS * chunks + 2;
+  }
+
+  /** 1 if a number is not zero, else 0; no branch, which nobody could predict. */
+  static int sign(int number) {
+    return (number | -number) >>> 31;
   }
 
   /** Chunks to grow to when {@code needed} entries, which take {@code least} chunks, do not fit. */

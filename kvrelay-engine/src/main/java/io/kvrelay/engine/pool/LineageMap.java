@@ -60,23 +60,17 @@ final class LineageMap {
    */
   long touch(long key) {
     int chunk = Chunks.home(key, chunks);
-    int next = states[chunk] < ALL_TAKEN ? chunk : Chunks.next(chunk, chunks);
-    return entries[Chunks.PAD + Chunks.WORDS * chunk] + entries[Chunks.PAD + Chunks.WORDS * next];
+    int goesOn = Chunks.sign((states[chunk] + 1) >>> 4);
+    int at = Chunks.PAD + Chunks.WORDS * chunk;
+    return entries[at] + entries[at + Chunks.WORDS * goesOn];
   }
 
   /** Position of the key, or {@link Chunks#NONE}. */
   int find(long key) {
-    long[] e = entries;
     int chunk = Chunks.home(key, chunks);
     for (int probes = chunks; probes > 0; probes--) {
       int state = states[chunk];
-      int at = Chunks.PAD + Chunks.WORDS * chunk;
-      int equal =
-          (e[at] == key ? 1 : 0)
-              | (e[at + 1] == key ? 2 : 0)
-              | (e[at + 2] == key ? 4 : 0)
-              | (e[at + 3] == key ? 8 : 0);
-      equal &= state;
+      int equal = equalSlots(chunk, key) & state;
       if (equal != 0) {
         return SLOTS * chunk + Integer.numberOfTrailingZeros(equal);
       }
@@ -101,22 +95,45 @@ final class LineageMap {
     entries[word(position) + SLOTS] = value;
   }
 
-  /** Adds a key that is not there. Room must have been reserved. */
+  /**
+   * Adds a key that was not there before this event. Room must have been reserved.
+   *
+   * @return its position, or the complement of the position where this event has put it already
+   */
   int insert(long key, long value) {
-    size++;
-    return put(key, value);
-  }
-
-  private int put(long key, long value) {
     int chunk = Chunks.home(key, chunks);
     int state = states[chunk];
     while ((state & ALL_TAKEN) == ALL_TAKEN) {
+      int present = equalSlots(chunk, key);
+      if (present != 0) {
+        undoOverflow(key, chunk);
+        return ~(SLOTS * chunk + Integer.numberOfTrailingZeros(present));
+      }
       if (state < OVERFLOW_MAX) {
         states[chunk] = (char) (state + OVERFLOW_ONE);
       }
       chunk = Chunks.next(chunk, chunks);
       state = states[chunk];
     }
+    int present = equalSlots(chunk, key) & state;
+    if (present != 0) {
+      undoOverflow(key, chunk);
+      return ~(SLOTS * chunk + Integer.numberOfTrailingZeros(present));
+    }
+    size++;
+    return occupy(chunk, state, key, value);
+  }
+
+  private int equalSlots(int chunk, long key) {
+    long[] e = entries;
+    int at = Chunks.PAD + Chunks.WORDS * chunk;
+    return (e[at] == key ? 1 : 0)
+        | (e[at + 1] == key ? 2 : 0)
+        | (e[at + 2] == key ? 4 : 0)
+        | (e[at + 3] == key ? 8 : 0);
+  }
+
+  private int occupy(int chunk, int state, long key, long value) {
     int slot = Integer.numberOfTrailingZeros(~state);
     states[chunk] = (char) (state | (1 << slot));
     int position = SLOTS * chunk + slot;
@@ -126,18 +143,20 @@ final class LineageMap {
     return position;
   }
 
+  private void undoOverflow(long key, int end) {
+    for (int chunk = Chunks.home(key, chunks); chunk != end; chunk = Chunks.next(chunk, chunks)) {
+      // At its maximum the counter has lost count: it stays, and only costs probes.
+      if (states[chunk] < OVERFLOW_MAX) {
+        states[chunk] = (char) (states[chunk] - OVERFLOW_ONE);
+      }
+    }
+  }
+
   void removeAt(int position) {
     size--;
     int chunk = position >>> 2;
     states[chunk] = (char) (states[chunk] & ~(1 << (position & 3)));
-    int passed = Chunks.home(entries[word(position)], chunks);
-    while (passed != chunk) {
-      // At its maximum the counter has lost count: it stays, and only costs probes.
-      if (states[passed] < OVERFLOW_MAX) {
-        states[passed] = (char) (states[passed] - OVERFLOW_ONE);
-      }
-      passed = Chunks.next(passed, chunks);
-    }
+    undoOverflow(entries[word(position)], chunk);
   }
 
   /**
@@ -181,10 +200,11 @@ final class LineageMap {
     states = newStates;
     entries = newEntries;
     chunks = (int) newChunks;
+    size = 0;
     for (int chunk = 0; chunk < oldStates.length; chunk++) {
       for (int taken = oldStates[chunk] & ALL_TAKEN; taken != 0; taken &= taken - 1) {
         int at = Chunks.PAD + Chunks.WORDS * chunk + Integer.numberOfTrailingZeros(taken);
-        put(old[at], old[at + SLOTS]);
+        insert(old[at], old[at + SLOTS]);
       }
     }
   }

@@ -74,28 +74,36 @@ final class OwnerMap {
   long touchNext(long key) {
     int chunk = Chunks.home(key, chunks);
     long tags = entries[Chunks.PAD + Chunks.WORDS * chunk];
-    boolean goesOn = (tags & TAKEN) == TAKEN || tags >>> 56 != 0;
-    int next = goesOn ? Chunks.next(chunk, chunks) : chunk;
-    return entries[Chunks.PAD + Chunks.WORDS * next];
+    // Only of 0 does a subtraction set the top bit: no slot is free.
+    int full = (int) (((~tags & TAKEN) - 1) >>> 63);
+    int goesOn = full | Chunks.sign((int) (tags >>> 56));
+    return entries[Chunks.PAD + Chunks.WORDS * (chunk + goesOn)];
   }
 
   /** Position of the key, or {@link Chunks#NONE}. */
   int find(long key) {
-    long[] e = entries;
     int chunk = Chunks.home(key, chunks);
     for (int probes = chunks; probes > 0; probes--) {
       int at = Chunks.PAD + Chunks.WORDS * chunk;
-      long tags = e[at];
-      for (long slots = matches(tags, key); slots != 0; slots &= slots - 1) {
-        int position = at + 1 + slot(slots);
-        if (((e[position] ^ key) & KEY_BITS) == 0) {
-          return position;
-        }
+      long tags = entries[at];
+      int position = findInChunk(at, tags, key);
+      if (position >= 0) {
+        return position;
       }
       if (tags >>> 56 == 0) {
         break;
       }
       chunk = Chunks.next(chunk, chunks);
+    }
+    return Chunks.NONE;
+  }
+
+  private int findInChunk(int at, long tags, long key) {
+    for (long slots = matches(tags, key); slots != 0; slots &= slots - 1) {
+      int position = at + 1 + slot(slots);
+      if (((entries[position] ^ key) & KEY_BITS) == 0) {
+        return position;
+      }
     }
     return Chunks.NONE;
   }
@@ -161,22 +169,63 @@ final class OwnerMap {
     return put(key, (key & KEY_BITS) | COUNT_ONE);
   }
 
+  /**
+   * Adds an owner to a key that was not there before this event: a new entry, or the one that this
+   * event has made. Room must have been reserved.
+   */
+  int addMissing(long key) {
+    int chunk = Chunks.home(key, chunks);
+    while (true) {
+      int at = Chunks.PAD + Chunks.WORDS * chunk;
+      long tags = entries[at];
+      int present = findInChunk(at, tags, key);
+      if (present >= 0) {
+        undoOverflow(key, chunk);
+        incrementAt(present, key);
+        return present;
+      }
+      if ((~tags & TAKEN) != 0) {
+        size++;
+        return occupy(at, tags, key, (key & KEY_BITS) | COUNT_ONE);
+      }
+      countOverflow(at, tags);
+      chunk = Chunks.next(chunk, chunks);
+    }
+  }
+
   private int put(long key, long entry) {
     int chunk = Chunks.home(key, chunks);
     while (true) {
       int at = Chunks.PAD + Chunks.WORDS * chunk;
       long tags = entries[at];
-      long free = ~tags & TAKEN;
-      if (free != 0) {
-        int slot = slot(free);
-        entries[at] = tags | (((key & 0x7F) | 0x80) << (8 * slot));
-        entries[at + 1 + slot] = entry;
-        return at + 1 + slot;
+      if ((~tags & TAKEN) != 0) {
+        return occupy(at, tags, key, entry);
       }
-      if (tags >>> 56 != OVERFLOW_MAX) {
-        entries[at] = tags + OVERFLOW_ONE;
-      }
+      countOverflow(at, tags);
       chunk = Chunks.next(chunk, chunks);
+    }
+  }
+
+  private int occupy(int at, long tags, long key, long entry) {
+    int slot = slot(~tags & TAKEN);
+    entries[at] = tags | (((key & 0x7F) | 0x80) << (8 * slot));
+    entries[at + 1 + slot] = entry;
+    return at + 1 + slot;
+  }
+
+  private void countOverflow(int at, long tags) {
+    if (tags >>> 56 != OVERFLOW_MAX) {
+      entries[at] = tags + OVERFLOW_ONE;
+    }
+  }
+
+  private void undoOverflow(long key, int end) {
+    for (int chunk = Chunks.home(key, chunks); chunk != end; chunk = Chunks.next(chunk, chunks)) {
+      int at = Chunks.PAD + Chunks.WORDS * chunk;
+      // At its maximum the counter has lost count: it stays, and only costs probes.
+      if (entries[at] >>> 56 != OVERFLOW_MAX) {
+        entries[at] -= OVERFLOW_ONE;
+      }
     }
   }
 
@@ -184,16 +233,7 @@ final class OwnerMap {
     int inChunk = (position - Chunks.PAD) & (Chunks.WORDS - 1);
     int tags = position - inChunk;
     entries[tags] &= ~(0xFFL << (8 * (inChunk - 1)));
-    int chunk = (tags - Chunks.PAD) / Chunks.WORDS;
-    int passed = Chunks.home(key, chunks);
-    while (passed != chunk) {
-      int at = Chunks.PAD + Chunks.WORDS * passed;
-      // At its maximum the counter has lost count: it stays, and only costs probes.
-      if (entries[at] >>> 56 != OVERFLOW_MAX) {
-        entries[at] -= OVERFLOW_ONE;
-      }
-      passed = Chunks.next(passed, chunks);
-    }
+    undoOverflow(key, (tags - Chunks.PAD) / Chunks.WORDS);
   }
 
   /** Adds an owner to a key at its position. The count must not be at its maximum. */

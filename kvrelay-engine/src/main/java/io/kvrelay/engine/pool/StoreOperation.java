@@ -237,10 +237,10 @@ final class StoreOperation {
     int[] positions = scratch.positions;
     for (int i = 0; i < n; i++) {
       if (positions[i] < 0) {
-        int position = lineage.find(keys[i]);
-        if (position < 0) {
-          positions[i] = ~lineage.insert(keys[i], hashes[i]);
-        } else if (lineage.valueAt(position) == hashes[i]) {
+        int position = lineage.insert(keys[i], hashes[i]);
+        if (position >= 0) {
+          positions[i] = ~position;
+        } else if (lineage.valueAt(~position) == hashes[i]) {
           positions[i] = REPEATED;
         } else {
           return i;
@@ -306,12 +306,11 @@ final class StoreOperation {
     int[] ownerPositions = scratch.ownerPositions;
     for (int i = 0; i < n; i++) {
       if (isNew(i)) {
-        // A block that was missing may have come with an earlier block of this event.
-        int at = ownerPositions[i] >= 0 ? ownerPositions[i] : owners.find(ownerKeys[i]);
+        int at = ownerPositions[i];
         if (at >= 0) {
           owners.incrementAt(at, ownerKeys[i]);
         } else {
-          at = owners.insert(ownerKeys[i]);
+          at = owners.addMissing(ownerKeys[i]);
         }
         ownerPositions[i] = at;
       }

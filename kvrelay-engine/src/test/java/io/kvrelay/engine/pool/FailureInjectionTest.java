@@ -32,13 +32,15 @@ class FailureInjectionTest {
     PoolState pool = new PoolState(CkfConfig.of(20_000), Integer.MAX_VALUE, memory);
     pool.startMaterializing();
     for (int i = 0; i < 40; i++) {
-      pool.apply(store(A, range(1000 * i, 1000 * i + 20)).build());
+      pool.apply(store(A, range(1000L * i, 1000 * i + 20)).build());
       pool.drain();
     }
     return pool;
   }
 
-  /** Fails the first, second, ... allocation of an operation until one run needs no more of them. */
+  /**
+   * Fails the first, second, ... allocation of an operation until one run needs no more of them.
+   */
   private int injectEverywhere(Function<PoolState, KvEventErrorKind> operation) {
     for (int at = 0; at < MOST_ALLOCATIONS; at++) {
       PoolState pool = prepared();
@@ -75,8 +77,7 @@ class FailureInjectionTest {
 
   @Test
   void aStoreOfAKnownMember() {
-    injectEverywhere(
-        pool -> pool.apply(store(A, range(500_000, 502_000)).build()).firstError());
+    injectEverywhere(pool -> pool.apply(store(A, range(500_000, 502_000)).build()).firstError());
   }
 
   @Test

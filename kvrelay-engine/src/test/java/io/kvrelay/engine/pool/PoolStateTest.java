@@ -193,8 +193,7 @@ class PoolStateTest {
     apply(store(A, 1, 2, 3));
     pool.exact().filter.remove(pool.exact().addressing.mix(1), (bucket, before) -> {});
 
-    assertThat(apply(remove(A, 1, 2, 3)))
-        .isEqualTo(KvEventErrorKind.INDEXER_INVARIANT_VIOLATION);
+    assertThat(apply(remove(A, 1, 2, 3))).isEqualTo(KvEventErrorKind.INDEXER_INVARIANT_VIOLATION);
 
     assertThat(pool.mappingCount(A)).isEqualTo(1);
     assertThat(pool.isMapped(A, engine(1))).isTrue();
@@ -378,8 +377,7 @@ class PoolStateTest {
     long key = Chunks.mix(1);
     owners.setLargeCount(owners.find(key), key, OwnerMap.MAX_COUNT);
 
-    assertThat(apply(store(B, 1, 2)))
-        .isEqualTo(KvEventErrorKind.OWNERSHIP_DEGREE_OVERFLOW);
+    assertThat(apply(store(B, 1, 2))).isEqualTo(KvEventErrorKind.OWNERSHIP_DEGREE_OVERFLOW);
 
     assertThat(pool.members()).containsExactly(A);
     assertThat(pool.ownerCount(1)).isEqualTo(0xFFFF_FFFFL);

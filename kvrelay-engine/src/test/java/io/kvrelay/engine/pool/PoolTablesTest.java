@@ -17,7 +17,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PoolTablesTest {
   private static final int OPERATIONS = 60_000;
 
-  /** Keys as they reach a table: spread, all in few chunks, all in one chunk, equal in their tags. */
+  /**
+   * Keys as they reach a table: spread, all in few chunks, all in one chunk, equal in their tags.
+   */
   private static LongUnaryOperator keys(String shape) {
     return switch (shape) {
       case "spread" -> Chunks::mix;

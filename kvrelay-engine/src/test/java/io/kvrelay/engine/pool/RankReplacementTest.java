@@ -30,7 +30,8 @@ class RankReplacementTest {
     return pool;
   }
 
-  private static RankReplacement replacement(io.kvrelay.api.Member member, KvEvent.Builder... dump) {
+  private static RankReplacement replacement(
+      io.kvrelay.api.Member member, KvEvent.Builder... dump) {
     RankReplacement replacement = new RankReplacement(member);
     for (KvEvent.Builder event : dump) {
       assertThat(replacement.push(event.build())).isNull();
@@ -133,7 +134,8 @@ class RankReplacementTest {
   void afterARebuildQueriesAnswerAsBeforeAndLiveRemovalsWork() {
     pool.apply(store(A, range(1, 100)).build());
     pool.apply(store(B, range(1, 50)).build());
-    RankReplacement same = replacement(A, store(A, range(1, 60)), store(A, range(61, 100)).parent(engine(60)));
+    RankReplacement same =
+        replacement(A, store(A, range(1, 60)), store(A, range(61, 100)).parent(engine(60)));
 
     assertThat(pool.replaceRanks(Map.of(A, same))).isNull();
 

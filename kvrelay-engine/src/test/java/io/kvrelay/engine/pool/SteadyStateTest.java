@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.Random;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class SteadyStateTest {
@@ -37,14 +38,16 @@ class SteadyStateTest {
       cycle.add(store(B, blocks).build());
       cycle.add(store(A, blocks).build());
     }
-    long bytes = Allocations.bytes(3, () -> cycle.forEach(pool::apply));
+    Consumer<KvEvent> apply = pool::apply;
+    long bytes = Allocations.bytes(3, () -> cycle.forEach(apply));
 
     assertThat(bytes).isZero();
     assertThat(pool.statistics().contributions()).isEqualTo(2 * 50 * 32);
   }
 
   /** A worker as engines are: it stores what it lacks, and evicts before it stores. */
-  private static List<KvEvent> engineStream(Random random, io.kvrelay.api.Member member, int events) {
+  private static List<KvEvent> engineStream(
+      Random random, io.kvrelay.api.Member member, int events) {
     List<KvEvent> stream = new ArrayList<>();
     Queue<Long> cached = new ArrayDeque<>();
     for (int i = 0; i < events; i++) {
