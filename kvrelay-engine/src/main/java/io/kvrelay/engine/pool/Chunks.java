@@ -12,7 +12,7 @@ package io.kvrelay.engine.pool;
  *
  * <p>Keys are mixed by a bijection before they come here: nothing is lost, and no key is hashed
  * twice. The home chunk is the upper half of the mixed key times the number of chunks, divided by
- * 2^32 (Lemire's reduction): any number of chunks will do, so a large table grows by an eighth and
+ * 2^32 (Lemire's reduction): any number of chunks will do, so a large table grows by a sixth and
  * runs nearly full, and since homes are ordered as keys are, growing reads and writes forward.
  *
  * <p>Chunks begin at element {@link #PAD} of their array: behind the 16 bytes of an array's header
@@ -66,6 +66,6 @@ final class Chunks {
 
   /** Chunks to grow to when {@code needed} entries, which take {@code least} chunks, do not fit. */
   static long grown(int chunks, long least) {
-    return Math.max(chunks < FEW ? chunks * 2L : chunks + (chunks >>> 3), least);
+    return Math.max(chunks < FEW ? chunks * 2L : chunks + chunks / 6, least);
   }
 }
