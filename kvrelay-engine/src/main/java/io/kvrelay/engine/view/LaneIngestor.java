@@ -50,10 +50,6 @@ final class LaneIngestor implements AutoCloseable {
   private @Nullable FailurePoint disposition;
   private boolean closed;
 
-  /** Receives what loaded words held, so that no compiler finds the loads superfluous. */
-  @SuppressWarnings("UnusedVariable")
-  private long touched;
-
   /** Called by {@link LaneIndex#claimLane} only. */
   LaneIngestor(LaneIndex index, int lane) {
     this.index = index;
@@ -218,7 +214,7 @@ final class LaneIngestor implements AutoCloseable {
       return deactivate(new LaneFault.SnapshotWhileReady(installed, sequence), point);
     }
     index.withdraw(lane);
-    touched = table.storeColumn(lane, words);
+    table.storeColumn(lane, words);
     return guard.activate(() -> publish(sequence))
         ? IngestResult.SNAPSHOT_INSTALLED
         : IngestResult.AWAITING_SNAPSHOT;
@@ -253,7 +249,7 @@ final class LaneIngestor implements AutoCloseable {
     if (wrong != null) {
       return malformed(wrong);
     }
-    touched = table.storeImages(lane, delta.buckets(), delta.words(), delta.images());
+    table.storeImages(lane, delta.buckets(), delta.words(), delta.images());
     installed = delta.sequence();
     return IngestResult.DELTA_APPLIED;
   }

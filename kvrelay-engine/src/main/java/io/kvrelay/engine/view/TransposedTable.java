@@ -24,12 +24,6 @@ final class TransposedTable {
 
   private static final VarHandle WORDS = MethodHandles.arrayElementVarHandle(long[].class);
 
-  /** How many rows a column is read ahead of being written; see {@link #storeColumn}. */
-  private static final int READ_AHEAD = 32;
-
-  /** How many images are loaded together before they are written. */
-  private static final int IMAGES_AHEAD = 64;
-
   private final long[] words;
   private final int buckets;
   private final int widthShift;
@@ -85,62 +79,31 @@ final class TransposedTable {
   }
 
   /**
-   * Stores a whole lane. Every word lies in a line of its own, and a processor keeps more loads
-   * under way than stores; so each line is loaded ahead of being written.
+   * Stores a whole lane. Every word lies in a line of its own. Nothing is loaded ahead: processors
+   * ask for the lines of waiting stores by themselves, and a load ahead of each store more than
+   * halved the rate where it was tried.
    *
    * @param column one word for each bucket
-   * @return nothing of meaning: it keeps the loads alive
    */
-  long storeColumn(int lane, long[] column) {
+  void storeColumn(int lane, long[] column) {
     long[] table = words;
     int step = 1 << widthShift;
     int index = FIRST_ROW + lane;
-    long touched = 0;
-    int ahead = Math.max(0, column.length - READ_AHEAD);
-    int i = 0;
-    for (; i < ahead; i++, index += step) {
-      touched ^= (long) WORDS.getOpaque(table, index + READ_AHEAD * step);
+    for (int i = 0; i < column.length; i++, index += step) {
       WORDS.setOpaque(table, index, column[i]);
     }
-    for (; i < column.length; i++, index += step) {
-      WORDS.setOpaque(table, index, column[i]);
-    }
-    return touched;
   }
 
   /**
-   * Stores single words of a lane, in list order, loading a batch of their lines before it writes
-   * them: see {@link #storeColumn}.
+   * Stores single words of a lane, in list order.
    *
    * @param count how many of {@code buckets} and {@code images} count; all buckets are in range
-   * @return nothing of meaning: it keeps the loads alive
    */
-  long storeImages(int lane, int[] buckets, long[] images, int count) {
-    long touched = 0;
-    for (int from = 0; from < count; from += IMAGES_AHEAD) {
-      int to = Math.min(count, from + IMAGES_AHEAD);
-      touched ^= pull(lane, buckets, from, to);
-      store(lane, buckets, images, from, to);
-    }
-    return touched;
-  }
-
-  private long pull(int lane, int[] buckets, int from, int to) {
+  void storeImages(int lane, int[] buckets, long[] images, int count) {
     long[] table = words;
     int base = FIRST_ROW + lane;
     int shift = widthShift;
-    long touched = 0;
-    for (int i = from; i < to; i++) {
-      touched ^= (long) WORDS.getOpaque(table, base + (buckets[i] << shift));
-    }
-    return touched;
-  }
-
-  private void store(int lane, int[] buckets, long[] images, int from, int to) {
-    long[] table = words;
-    int base = FIRST_ROW + lane;
-    int shift = widthShift;
-    for (int i = from; i < to; i++) {
+    for (int i = 0; i < count; i++) {
       WORDS.setOpaque(table, base + (buckets[i] << shift), images[i]);
     }
   }
