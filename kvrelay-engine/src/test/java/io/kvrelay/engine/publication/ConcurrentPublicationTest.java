@@ -19,6 +19,10 @@ class ConcurrentPublicationTest {
   private static final int DELTAS = 5_000;
   private static final int CYCLES = 500;
 
+  /** A visitor whose snapshot waits for a busy machine may see thousands of deltas go by. */
+  private static final PublicationConfig NO_LAG =
+      PublicationConfig.builder().publicationQueueCapacity(1 << 16).build();
+
   /** Keeps a replica, and lets the publisher go on once a delta has arrived. */
   private static final class Follower implements Flow.Subscriber<PublicationFrame> {
     final Subscriber replica;
@@ -44,6 +48,7 @@ class ConcurrentPublicationTest {
     @Override
     public void onError(Throwable error) {
       replica.onError(error);
+      arrived.release(); // so that whoever waits finds out
       ended.countDown();
     }
 
@@ -58,8 +63,7 @@ class ConcurrentPublicationTest {
   void aFollowerHasEveryDeltaWhileOthersComeAndGo() throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(2);
     try (SystemRuntime runtime = SystemRuntime.create(2)) {
-      PoolRegistry registry =
-          PoolRegistry.create(new RelayIdentity(17, 23), PublicationConfig.DEFAULTS, runtime);
+      PoolRegistry registry = PoolRegistry.create(new RelayIdentity(17, 23), NO_LAG, runtime);
       PoolHandle handle =
           registry.attach(Fixture.spec(1, 1024), ScriptedPool::new).get(10, TimeUnit.SECONDS);
       ScriptedPool pool = (ScriptedPool) handle.producer();
@@ -96,6 +100,9 @@ class ConcurrentPublicationTest {
       Follower visitor = new Follower(new Subscriber(handle.identity()));
       registry.source().pool(handle.identity()).subscribe(visitor);
       await(visitor.arrived);
+      if (visitor.replica.error != null) {
+        throw new AssertionError(visitor.replica.error);
+      }
       visitor.replica.cancel();
     }
   }
