@@ -1,7 +1,6 @@
 package io.kvrelay.cli;
 
 import io.kvrelay.api.RelayException;
-import java.net.URI;
 
 /**
  * The command could not do its work although the input was good: a relay cannot be reached, or was
@@ -16,7 +15,7 @@ final class FailureException extends RuntimeException {
   }
 
   /** A relay's or a transport's failure, told with its reason. */
-  static FailureException of(URI address, RelayException failure) {
+  static FailureException of(Object address, RelayException failure) {
     return new FailureException(address + ": " + describe(failure));
   }
 

@@ -18,6 +18,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -43,6 +45,7 @@ import picocli.CommandLine.Spec;
     })
 final class MatchCommand implements Callable<Integer> {
   private static final int MAX_WAIT_SECONDS = 86_400;
+  private static final long DETACH_SECONDS = 5;
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -112,17 +115,41 @@ final class MatchCommand implements Callable<Integer> {
     try (SystemRuntime runtime = SystemRuntime.create();
         KvGlobalView view = KvGlobalView.create(config(addresses.size()), runtime)) {
       List<Attachment> attachments = new ArrayList<>();
-      for (URI address : addresses) {
-        ConnectedSource source =
-            RelayAddress.connect(address, "kvrelay-match", tls.client(address), runtime);
-        sources.add(source);
-        attachments.add(view.attach(source));
+      try {
+        attach(addresses, runtime, view, sources, attachments);
+        answer(view, attachments, prompts);
+      } finally {
+        detach(attachments);
       }
-      answer(view, attachments, prompts);
     } finally {
       sources.forEach(ConnectedSource::close);
     }
     return 0;
+  }
+
+  private void attach(
+      List<URI> addresses,
+      SystemRuntime runtime,
+      KvGlobalView view,
+      List<ConnectedSource> sources,
+      List<Attachment> attachments) {
+    for (URI address : addresses) {
+      ConnectedSource source =
+          RelayAddress.connect(address, "kvrelay-match", tls.client(address), runtime);
+      sources.add(source);
+      attachments.add(view.attach(source));
+    }
+  }
+
+  /** Waits until the view has let go of everything, so that the runtime ends with nothing to do. */
+  private static void detach(List<Attachment> attachments) {
+    attachments.forEach(Attachment::close);
+    CompletableFuture.allOf(
+            attachments.stream()
+                .map(attachment -> attachment.detached().toCompletableFuture())
+                .toArray(CompletableFuture<?>[]::new))
+        .completeOnTimeout(null, DETACH_SECONDS, TimeUnit.SECONDS)
+        .join();
   }
 
   /** A relay has one pool in a domain and format, unless it hands on other relays' pools. */

@@ -4,13 +4,17 @@ import io.kvrelay.api.ModelRegistration;
 import io.kvrelay.api.ModelTarget;
 import io.kvrelay.api.PoolDescriptor;
 import io.kvrelay.api.PoolId;
+import io.kvrelay.api.ProducerIdentity;
+import io.kvrelay.engine.view.Explanation;
 import io.kvrelay.engine.view.KvGlobalView;
 import io.kvrelay.engine.view.MatchStatus;
 import io.kvrelay.engine.view.PoolMatch;
 import io.kvrelay.engine.view.PrefixMatch;
 import io.kvrelay.engine.view.PrefixRequest;
+import io.kvrelay.engine.view.ViewConfig;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -20,7 +24,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Asks a view for one prompt after the other. Without a model it asks every pool, each by a name
- * that it serves: a base model's if it has one.
+ * that it serves: a base model's if it has one. The filters are copied once, so that all prompts
+ * are answered by the same ones. One thread.
  */
 final class PromptMatcher {
   private final KvGlobalView view;
@@ -28,6 +33,7 @@ final class PromptMatcher {
   private final @Nullable String model;
   private final @Nullable String lora;
   private final @Nullable String cacheNamespace;
+  private final Map<ProducerIdentity, long[]> filters = new HashMap<>();
   // What to ask, and whose answers count; null means everybody's.
   private final Map<String, @Nullable Set<PoolId>> questions;
 
@@ -84,18 +90,45 @@ final class PromptMatcher {
     List<PoolMatch> matches = new ArrayList<>();
     questions.forEach(
         (name, pools) -> {
-          PrefixMatch answer = view.match(request(name, prompt));
+          Explanation explanation = view.explain(request(name, prompt));
+          PrefixMatch answer = explanation.match();
           if (answer.status() != MatchStatus.ANSWERED && answer.status() != MatchStatus.NO_ANSWER) {
             throw refused(name, answer);
           }
           for (PoolMatch match : answer.pools()) {
             if (pools == null || pools.contains(match.poolId())) {
-              matches.add(match);
+              matches.add(withCommonDepth(match, explanation));
             }
           }
         });
     matches.sort(Comparator.comparing(PoolMatch::poolId));
     return matches;
+  }
+
+  private PoolMatch withCommonDepth(PoolMatch match, Explanation explanation) {
+    Explanation.Hashes names = explanation.hashes().get(match.descriptor().querySemantics());
+    ProducerIdentity producer = match.descriptor().producer();
+    long[] words = filters.computeIfAbsent(producer, this::copy);
+    if (!match.hasAnswer() || names == null || words.length == 0) {
+      return match;
+    }
+    int window = ViewConfig.DEFAULTS.verificationWindow();
+    return new PoolMatch(
+        match.descriptor(),
+        match.registration(),
+        match.answer(),
+        CommonDepth.of(words, producer.format(), names.sequence(), window),
+        match.queryBlocks(),
+        match.readiness(),
+        match.load(),
+        match.catalogFresh(),
+        match.detail());
+  }
+
+  /** A pool's filter, or nothing while it has none. */
+  private long[] copy(ProducerIdentity producer) {
+    long[] words = new long[producer.format().bucketCount()];
+    return view.copyLaneWords(producer.poolId(), words) ? words : new long[0];
   }
 
   private PrefixRequest request(String name, long[] prompt) {

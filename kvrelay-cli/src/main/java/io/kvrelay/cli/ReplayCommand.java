@@ -3,9 +3,12 @@ package io.kvrelay.cli;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.kvrelay.api.KvEvent;
+import io.kvrelay.api.RelayErrorReason;
+import io.kvrelay.api.RelayException;
 import io.kvrelay.cli.replay.EventFile;
 import io.kvrelay.cli.replay.EventFileException;
 import io.kvrelay.cli.replay.Replay;
+import io.kvrelay.cli.replay.ServedReplay;
 import io.kvrelay.engine.ckf.CkfConfig;
 import io.kvrelay.engine.pool.PoolStatistics;
 import java.io.IOException;
@@ -13,6 +16,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
@@ -20,7 +24,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
@@ -81,21 +87,76 @@ final class ReplayCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print one JSON object.")
   private boolean json;
 
+  @Option(
+      names = "--bind",
+      paramLabel = "URI",
+      description =
+          "Serve the pool meanwhile under this address, such as grpc://127.0.0.1:0; the address is"
+              + " told on standard error before the first event.")
+  private @Nullable String bind;
+
+  @ArgGroup(exclusive = false, heading = "With --bind:%n")
+  private ServeOptions serve = new ServeOptions();
+
+  @Mixin private TlsOptions tls = new TlsOptions();
+
   @Override
   public Integer call() {
     CkfConfig config = config();
+    String address = bind;
+    if (address != null) {
+      return serve(address, config);
+    }
+    if (serve.isGiven() || tls.isGiven()) {
+      throw new InputException(
+          serve.isGiven() ? serve.names() + " need --bind" : "TLS needs --bind");
+    }
     List<KvEvent> recorded = load();
     Replay.Result best = Replay.run(recorded, config, flushEvery);
     for (int round = 1; round < rounds; round++) {
       Replay.Result next = Replay.run(recorded, config, flushEvery);
       best = next.nanos() < best.nanos() ? next : best;
     }
-    writeDump(best);
-    Map<String, Object> report = report(recorded, best);
+    print(recorded, best);
+    return 0;
+  }
+
+  private int serve(String text, CkfConfig config) {
+    if (rounds != 1) {
+      throw new InputException("--rounds = " + rounds + ": only 1 with --bind");
+    }
+    URI address = RelayAddress.parse("--bind", text);
+    ServedReplay.Settings settings = serve.settings(address, tls.server(address));
+    List<KvEvent> recorded = load();
+    PrintWriter err = spec.commandLine().getErr();
+    try (Interrupt interrupt = new Interrupt()) {
+      ServedReplay.Result result =
+          ServedReplay.run(
+              recorded,
+              config,
+              flushEvery,
+              settings,
+              where -> err.println("kvrelay replay: serving " + where),
+              () -> interrupt.isRequested() || Thread.currentThread().isInterrupted());
+      print(recorded.subList(0, result.applied()), result.outcome());
+    } catch (RelayException e) {
+      if (e.reason() == RelayErrorReason.INVALID_CONFIGURATION) {
+        throw new InputException("--bind = " + text + ": " + e.getMessage(), e);
+      }
+      throw FailureException.of("--bind = " + text, e);
+    } catch (IllegalArgumentException e) {
+      // Credentials are files until the transport reads them as certificates and keys.
+      throw new InputException("--bind = " + text + ": " + e.getMessage(), e);
+    }
+    return 0;
+  }
+
+  private void print(List<KvEvent> applied, Replay.Result result) {
+    writeDump(result);
+    Map<String, Object> report = report(applied, result);
     PrintWriter out = spec.commandLine().getOut();
     out.print(json ? asJson(report) : asTable(report));
     out.flush();
-    return 0;
   }
 
   private CkfConfig config() {

@@ -67,7 +67,8 @@ final class TlsOptions {
         GrpcTransport.SERVER_CREDENTIALS, () -> GrpcTls.server(ownCertificate, ownKey, authority));
   }
 
-  private boolean isGiven() {
+  /** Whether TLS is wanted. */
+  boolean isGiven() {
     return certificate != null || key != null || authority != null;
   }
 

@@ -6,31 +6,34 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Predicate;
 
 /** A command that runs beside the test, which reads its lines as they come. */
 final class CommandRun {
   private static final long PATIENCE_SECONDS = 60;
 
   private final BlockingQueue<String> lines = new LinkedBlockingQueue<>();
-  private final StringWriter err = new StringWriter();
+  private final BlockingQueue<String> errorLines = new LinkedBlockingQueue<>();
+  private final List<String> seenErrors = new CopyOnWriteArrayList<>();
   private final List<String> seen = new ArrayList<>();
-  private final CompletableFuture<Integer> exit;
+  private final CompletableFuture<Integer> exit = new CompletableFuture<>();
+  private final Thread thread;
 
   private CommandRun(String... args) {
-    exit =
-        CompletableFuture.supplyAsync(
-            () -> Main.run(new PrintWriter(new Lines(), true), new PrintWriter(err, true), args),
-            task -> new Thread(task, "command").start());
+    PrintWriter out = new PrintWriter(new Lines(lines), true);
+    PrintWriter err = new PrintWriter(new Lines(errorLines), true);
+    thread =
+        new Thread(
+            () -> exit.completeAsync(() -> Main.run(out, err, args), Runnable::run), "command");
+    thread.start();
   }
 
   static CommandRun start(String... args) {
@@ -47,22 +50,32 @@ final class CommandRun {
 
   /** The next line that holds a text. */
   String await(String text) {
-    return await(line -> line.contains(text), text);
+    return await(lines, seen, text);
   }
 
-  private String await(Predicate<String> wanted, String what) {
+  /** The next line on standard error that holds a text. */
+  String awaitError(String text) {
+    return await(errorLines, seenErrors, text);
+  }
+
+  private String await(BlockingQueue<String> from, List<String> read, String text) {
     try {
       while (true) {
-        String line = lines.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
-        assertThat(line).as("%s; so far %s, errors %s", what, seen, err).isNotNull();
-        seen.add(line);
-        if (wanted.test(line)) {
+        String line = from.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
+        assertThat(line).as("%s; so far %s, errors %s", text, read, errorLines).isNotNull();
+        read.add(line);
+        if (line.contains(text)) {
           return line;
         }
       }
     } catch (InterruptedException e) {
       throw new AssertionError(e);
     }
+  }
+
+  /** What Ctrl-C does to a process. */
+  void interrupt() {
+    thread.interrupt();
   }
 
   int exitCode() {
@@ -77,7 +90,8 @@ final class CommandRun {
 
   String errors() {
     exitCode();
-    return err.toString();
+    errorLines.drainTo(seenErrors);
+    return String.join("\n", seenErrors);
   }
 
   /** Fails if a line is not exactly one JSON object. */
@@ -95,8 +109,13 @@ final class CommandRun {
     }
   }
 
-  private final class Lines extends Writer {
+  private static final class Lines extends Writer {
+    private final BlockingQueue<String> lines;
     private final StringBuilder current = new StringBuilder();
+
+    Lines(BlockingQueue<String> lines) {
+      this.lines = lines;
+    }
 
     @Override
     public void write(char[] text, int offset, int length) {
