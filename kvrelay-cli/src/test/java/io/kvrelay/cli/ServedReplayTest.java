@@ -173,6 +173,35 @@ class ServedReplayTest {
   }
 
   @Test
+  void itIsServedWithTheGivenCertificate() throws Exception {
+    TestCertificates tls = TestCertificates.create(directory);
+    String certificate = tls.certificate().toString();
+    CommandRun served =
+        CommandRun.start(
+            "replay",
+            recording(20),
+            "--bind",
+            "grpc://localhost:0",
+            "--hold",
+            "600",
+            "--tls-cert",
+            certificate,
+            "--tls-key",
+            tls.key().toString());
+    String where = served.awaitError("serving ").replaceFirst(".*serving ", "");
+    Path prompts = Files.writeString(directory.resolve("prompts.jsonl"), "[]\n");
+
+    CommandRun match =
+        CommandRun.start(
+            "match", where, "--tokens", prompts.toString(), "--json", "--tls-ca", certificate);
+
+    assertThat(match.exitCode()).as(match.errors()).isZero();
+    assertThat(match.lines()).hasSize(1);
+    served.interrupt();
+    assertThat(served.exitCode()).isZero();
+  }
+
+  @Test
   void anAddressThatIsTakenIsOneLineAndExitCodeOne() throws IOException {
     String events = recording(1);
     CommandRun first =
