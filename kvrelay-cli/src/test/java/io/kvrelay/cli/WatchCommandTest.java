@@ -7,6 +7,8 @@ import io.kvrelay.api.transport.RelayExport;
 import io.kvrelay.api.transport.RelayTransports;
 import io.kvrelay.transport.grpc.GrpcTls;
 import io.kvrelay.transport.grpc.GrpcTransport;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -128,6 +130,19 @@ class WatchCommandTest {
     assertThat(watch.exitCode()).isEqualTo(1);
     assertThat(watch.errors()).hasLineCount(1).contains("inproc:nobody", "ADDRESS_UNAVAILABLE");
     assertThat(watch.lines()).isEmpty();
+  }
+
+  @Test
+  void aRefusedConnectionIsSaidToBeOne() throws Exception {
+    int port;
+    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      port = free.getLocalPort();
+    }
+
+    CommandRun watch = CommandRun.start("watch", "grpc://127.0.0.1:" + port);
+
+    assertThat(watch.exitCode()).isEqualTo(1);
+    assertThat(watch.errors()).hasLineCount(1).contains("127.0.0.1:" + port, "refused");
   }
 
   @ParameterizedTest

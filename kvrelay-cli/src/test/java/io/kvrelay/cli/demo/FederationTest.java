@@ -86,7 +86,8 @@ class FederationTest {
       DemoSettings settings = new DemoSettings(1, 1, 8, 1, address);
       assertThatThrownBy(() -> Federation.open(WORKLOAD, settings))
           .isInstanceOf(InputException.class)
-          .hasMessageStartingWith("--transport = " + address + ": ");
+          .hasMessageStartingWith("--transport = " + address + ": ")
+          .hasMessageContaining("in use");
     }
   }
 

@@ -182,9 +182,16 @@ final class GrpcConnector {
     }
     boolean bare = WireErrors.reason(answered.getTrailers()).isEmpty();
     if (bare && answered.getStatus().getCode() == Status.Code.UNAVAILABLE) {
-      return unreachable(String.valueOf(answered.getStatus().getDescription()), answered);
+      return unreachable(why(answered.getStatus()), answered);
     }
     return WireErrors.failure(answered.getStatus(), answered.getTrailers());
+  }
+
+  /** gRPC's own description is "io exception"; what the operator needs to read is its cause. */
+  private static String why(Status status) {
+    Throwable cause = status.getCause();
+    String described = String.valueOf(status.getDescription());
+    return cause == null ? described : described + ": " + cause.getMessage();
   }
 
   private RelayException unreachable(String why, @Nullable Throwable cause) {

@@ -92,7 +92,9 @@ final class GrpcExport implements GrpcRelayExport {
     try {
       return builder.build().start();
     } catch (IOException e) {
-      throw unavailable(wanted, String.valueOf(e.getMessage()), e);
+      Throwable cause = e.getCause();
+      String why = cause == null ? "" : ": " + cause.getMessage();
+      throw unavailable(wanted, e.getMessage() + why, e);
     }
   }
 
