@@ -20,6 +20,9 @@ final class Ingest {
   private Ingest() {}
 
   static void run(String[] args) {
+    if (args.length != 4) {
+      throw new IllegalArgumentException("ingest EVENTS EXPECTED FLUSH ROUNDS");
+    }
     List<KvEvent> events = EventFile.read(Path.of(args[0]));
     CkfConfig config = CkfConfig.of(Long.parseLong(args[1]));
     int flushEvery = Integer.parseInt(args[2]);

@@ -34,6 +34,10 @@ final class IngestCompare {
   }
 
   static void run(String[] args) throws IOException, InterruptedException {
+    if (args.length < 3 || args.length % 3 != 0) {
+      throw new IllegalArgumentException(
+          "ingest-compare PEER SEED FILES [EVENTS EXPECTED FLUSH]...");
+    }
     IngestCompare compare = new IngestCompare(args[0]);
     long seed = Long.parseLong(args[1]);
     int files = Integer.parseInt(args[2]);

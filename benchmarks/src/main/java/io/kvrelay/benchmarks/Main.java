@@ -1,5 +1,6 @@
 package io.kvrelay.benchmarks;
 
+import io.kvrelay.cli.replay.EventFileException;
 import io.kvrelay.engine.view.ContentionBenchmark;
 import io.kvrelay.engine.view.DeltaBenchmark;
 import io.kvrelay.engine.view.SearchBenchmark;
@@ -11,7 +12,8 @@ import java.util.TreeMap;
  * What {@code benchmarks/run} starts: {@code NAME ARGS...}, where a name is one of {@link
  * #BENCHMARKS}, or {@code jmh REGEX OPTIONS...}.
  *
- * <p>A benchmark prints what it likes; its last line on standard output is its result.
+ * <p>A benchmark prints what it likes; its last line on standard output is its result. Bad input is
+ * one line on standard error and exit code 2.
  */
 public final class Main {
 
@@ -41,10 +43,18 @@ public final class Main {
     Benchmark benchmark = args.length == 0 ? null : BENCHMARKS.get(args[0]);
     if (benchmark == null) {
       String asked = args.length == 0 ? "a benchmark's name is missing" : "no benchmark " + args[0];
-      System.err.println("benchmarks/run: " + asked + "; there are " + BENCHMARKS.keySet());
-      System.exit(2);
+      refuse("benchmarks/run", asked + "; there are " + BENCHMARKS.keySet());
       return;
     }
-    benchmark.run(Arrays.copyOfRange(args, 1, args.length));
+    try {
+      benchmark.run(Arrays.copyOfRange(args, 1, args.length));
+    } catch (IllegalArgumentException | EventFileException e) {
+      refuse("benchmarks/run " + args[0], String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static void refuse(String who, String why) {
+    System.err.println(who + ": " + why);
+    System.exit(2);
   }
 }
