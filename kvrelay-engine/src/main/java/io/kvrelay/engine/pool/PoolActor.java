@@ -433,6 +433,7 @@ public final class PoolActor implements PoolProducer {
       } else {
         publisher.retire(retire.lease);
       }
+      publishNumbers();
       retire.done.complete(null);
     }
   }
@@ -453,6 +454,7 @@ public final class PoolActor implements PoolProducer {
       command.done.completeExceptionally(failed("publication", KvEventErrorKind.ALLOCATION_FAILED));
     } else {
       timer.disarm();
+      publishNumbers(); // whoever waited for this finds it in the statistics
       command.done.complete(result.get());
     }
   }

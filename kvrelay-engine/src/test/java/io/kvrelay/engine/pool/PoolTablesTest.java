@@ -127,7 +127,7 @@ class PoolTablesTest {
       owners.insert(Chunks.mix(i));
       if (i > 20_000 && i % 1000 == 0) {
         assertThat(lineage.bytes()).isLessThan(23 * i);
-        assertThat(owners.bytes()).isLessThan(12 * i + 500);
+        assertThat(owners.bytes()).isLessThan(13 * i);
       }
     }
     long full = lineage.bytes() + owners.bytes();

@@ -140,8 +140,8 @@ class ViewOverRelaysTest {
       stop.set(true);
       assertThat(reader.get(60, TimeUnit.SECONDS)).isPositive();
       for (DataCenter center : centers) {
-        center.actor.flush().toCompletableFuture().get(30, TimeUnit.SECONDS);
-        long sequence = center.actor.statistics().lastSequence();
+        long sequence = center.actor.flush().toCompletableFuture().get(30, TimeUnit.SECONDS);
+        assertThat(center.actor.statistics().lastSequence()).isEqualTo(sequence);
         view.awaitSequence(center.pool, sequence).get(30, TimeUnit.SECONDS);
         for (int i = 0; i < PROMPTS; i++) {
           PoolMatch match =
