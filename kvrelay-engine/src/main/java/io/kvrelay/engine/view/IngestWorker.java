@@ -330,7 +330,9 @@ final class IngestWorker implements Runnable {
   /** Ends the worker; the caller owns its turn. */
   private void fail(@Nullable IngestCommand during, Throwable cause) {
     if (!pool.isShutDown()) {
-      LOG.log(Level.ERROR, "ingestion worker " + id + " failed; its lanes take new leases", cause);
+      // A host that stopped its executor knows; every other cause is a defect.
+      Level level = cause instanceof RejectedExecutionException ? Level.DEBUG : Level.ERROR;
+      LOG.log(level, "ingestion worker " + id + " failed; its lanes take new leases", cause);
     }
     for (int lane = 0; lane < owned.length; lane++) {
       OwnedLane own = owned[lane];
