@@ -54,7 +54,8 @@ final class LaneAdmission {
     this.index = index;
     this.lane = lane;
     this.worker = worker;
-    this.outstanding = new OutstandingDeltas(queueCapacity + 1);
+    // A full queue, the delta under way, and the one that is about to find the queue full.
+    this.outstanding = new OutstandingDeltas(queueCapacity + 2);
   }
 
   int lane() {

@@ -5,9 +5,9 @@ package io.kvrelay.engine.view;
  * the oldest age is read without a scan. Bounded by the queue they wait in. Not thread safe.
  */
 final class OutstandingDeltas {
-  private final long[] ids;
-  private final int[] images;
-  private final long[] admittedAtNanos;
+  private long[] ids;
+  private int[] images;
+  private long[] admittedAtNanos;
   private int head;
   private int size;
   private long totalImages;
@@ -36,12 +36,30 @@ final class OutstandingDeltas {
   }
 
   void add(long id, int imageCount, long nowNanos) {
+    if (size == ids.length) {
+      grow(); // a lane that moves to another worker may still have deltas at the old one
+    }
     int tail = slot(size);
     ids[tail] = id;
     images[tail] = imageCount;
     admittedAtNanos[tail] = nowNanos;
     size++;
     totalImages += imageCount;
+  }
+
+  private void grow() {
+    long[] nextIds = new long[2 * size];
+    int[] nextImages = new int[2 * size];
+    long[] nextAdmitted = new long[2 * size];
+    for (int i = 0; i < size; i++) {
+      nextIds[i] = ids[slot(i)];
+      nextImages[i] = images[slot(i)];
+      nextAdmitted[i] = admittedAtNanos[slot(i)];
+    }
+    ids = nextIds;
+    images = nextImages;
+    admittedAtNanos = nextAdmitted;
+    head = 0;
   }
 
   /** Usually the oldest; the newest after a failed enqueue; anywhere while a lane is torn down. */

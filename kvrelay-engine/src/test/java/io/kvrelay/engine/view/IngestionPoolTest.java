@@ -381,6 +381,45 @@ class IngestionPoolTest {
   }
 
   @Test
+  void aDeltaThatFindsTheQueueFullWhileAnotherIsAppliedLeavesNothingBehind() {
+    configure(2, CONFIG.withWorkers(1).withQueueCapacity(1));
+    ready(0, 1, 4);
+    assertThat(pool.submitDelta(delta(0, 1, 4, 5, 1, 1))).isEqualTo(Admission.ADMITTED);
+    List<Admission> meanwhile = new ArrayList<>();
+    probe.beforeCommand =
+        () -> {
+          probe.beforeCommand = () -> {};
+          meanwhile.add(pool.submitDelta(delta(0, 1, 5, 6, 1, 1)));
+          meanwhile.add(pool.submitDelta(delta(0, 1, 6, 7, 1, 1)));
+        };
+    runtime.runUntilIdle();
+    assertThat(meanwhile).containsExactly(Admission.ADMITTED, Admission.SATURATED);
+    assertThat(pool.admission(0).outstanding().isEmpty()).isTrue();
+    assertThat(pool.admission(0).outstanding().images()).isZero();
+    runtime.advance(Duration.ofSeconds(2));
+    ready(0, 2, 9);
+    assertThat(pool.submitDelta(delta(0, 2, 9, 10, 1, 1))).isEqualTo(Admission.ADMITTED);
+  }
+
+  @Test
+  void deltasBeyondTheExpectedCapacityKeepTheirOrderAndSum() {
+    OutstandingDeltas outstanding = new OutstandingDeltas(2);
+    outstanding.add(0, 1, 10);
+    outstanding.add(1, 2, 11);
+    outstanding.release(0);
+    for (int id = 2; id < 7; id++) {
+      outstanding.add(id, id + 1, 10 + id);
+    }
+    assertThat(outstanding.images()).isEqualTo(2 + 3 + 4 + 5 + 6 + 7);
+    assertThat(outstanding.oldestAdmittedAtNanos()).isEqualTo(11);
+    for (int id = 1; id < 7; id++) {
+      outstanding.release(id);
+    }
+    assertThat(outstanding.isEmpty()).isTrue();
+    assertThat(outstanding.images()).isZero();
+  }
+
+  @Test
   void aFailedWorkerTakesOnlyItsOwnLanesDown() {
     configure(16, CONFIG);
     for (int lane = 0; lane < 16; lane++) {
