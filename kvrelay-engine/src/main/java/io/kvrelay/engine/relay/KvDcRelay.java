@@ -161,15 +161,25 @@ public final class KvDcRelay implements AutoCloseable {
   /**
    * Publishes serving readiness as a deployment's facts have it. From the first call on, what was
    * said with {@link KvPool#setServing} no longer counts: only one of the two can be the truth.
+   * Subscribers see the host's revisions raised by as many as were used up before that call.
    *
    * @param snapshot the whole truth at its revision; one with a lower revision than the last is
    *     ignored and counted
    */
   public void setTopology(TopologySnapshot snapshot) {
+    long before;
     synchronized (this) {
       topologyGiven = true;
+      before = statedRevision;
     }
-    registry.setTopology(snapshot);
+    // The host counts from its own beginning: its first revision must not look older than what was
+    // stated of the pools before.
+    long raised = snapshot.revision() + before;
+    long revision = Long.compareUnsigned(raised, before) < 0 ? -1L : raised;
+    registry.setTopology(
+        before == 0
+            ? snapshot
+            : new TopologySnapshot(revision, snapshot.entries(), snapshot.quarantined()));
   }
 
   /** Publishes what the host said of its pools, unless it gives the topology itself. */

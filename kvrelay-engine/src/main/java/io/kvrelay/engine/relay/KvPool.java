@@ -89,7 +89,8 @@ public final class KvPool implements AutoCloseable {
         recoveredRanks.increment();
         ignoreFailure(actor.resetRank(fault.member()));
       }
-      case FENCE_PRODUCER -> handle.fence(fault.kind() + " at event " + fault.eventId());
+      case FENCE_PRODUCER ->
+          handle.fence(fault.kind() + " at event " + Long.toUnsignedString(fault.eventId()));
     }
   }
 

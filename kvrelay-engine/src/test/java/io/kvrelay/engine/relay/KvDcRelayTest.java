@@ -189,28 +189,51 @@ class KvDcRelayTest {
   void aGivenTopologyOverridesWhatIsSaidOfAPool() {
     KvPool pool = join(relay.openPool(spec().build()));
     KvGlobalView view = view();
-    TopologyMember member =
-        new TopologyMember(
-            pool.descriptor().servingEndpoint(),
-            List.of(WorkerRole.AGGREGATED),
-            pool.identity().poolId());
-    relay.setTopology(
-        new TopologySnapshot(
-            7,
-            List.of(
-                new TopologyEntry(
-                    "prod",
-                    "llama",
-                    ServingState.READY,
-                    List.of(WorkerRole.AGGREGATED),
-                    List.of(),
-                    List.of(member),
-                    List.of(),
-                    false,
-                    List.of()))));
+    relay.setTopology(topology(7, pool, ServingState.READY));
     pool.setServing(ServingState.UNAVAILABLE);
     time.runUntilIdle();
     assertThat(look(view, 7).readiness()).isEqualTo(PoolReadiness.READY);
+  }
+
+  @Test
+  void theHostsFirstTopologyCountsHoweverMuchWasStatedBefore() {
+    KvPool pool = join(relay.openPool(spec().build()));
+    KvGlobalView view = view();
+    pool.setServing(ServingState.READY);
+    pool.setServing(ServingState.UNAVAILABLE);
+    time.runUntilIdle();
+    relay.setTopology(topology(1, pool, ServingState.READY));
+    time.runUntilIdle();
+    assertThat(look(view, 7).readiness()).isEqualTo(PoolReadiness.READY);
+    relay.setTopology(topology(2, pool, ServingState.UNAVAILABLE));
+    time.runUntilIdle();
+    assertThat(look(view, 7).readiness()).isEqualTo(PoolReadiness.UNAVAILABLE);
+    relay.setTopology(topology(1, pool, ServingState.READY));
+    time.runUntilIdle();
+    assertThat(look(view, 7).readiness()).as("an older one").isEqualTo(PoolReadiness.UNAVAILABLE);
+    relay.setTopology(topology(-1L, pool, ServingState.READY));
+    time.runUntilIdle();
+    assertThat(look(view, 7).readiness()).as("the last one").isEqualTo(PoolReadiness.READY);
+  }
+
+  private static TopologySnapshot topology(long revision, KvPool pool, ServingState state) {
+    boolean ready = state == ServingState.READY;
+    List<WorkerRole> role = List.of(WorkerRole.AGGREGATED);
+    TopologyMember member =
+        new TopologyMember(pool.descriptor().servingEndpoint(), role, pool.identity().poolId());
+    return new TopologySnapshot(
+        revision,
+        List.of(
+            new TopologyEntry(
+                "prod",
+                "llama",
+                state,
+                ready ? role : List.of(),
+                ready ? List.of() : role,
+                List.of(member),
+                List.of(),
+                false,
+                List.of())));
   }
 
   @Test
