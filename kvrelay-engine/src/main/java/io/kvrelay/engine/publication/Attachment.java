@@ -65,7 +65,7 @@ final class Attachment {
       }
     } catch (RelayException e) {
       fail(e);
-    } catch (RuntimeException | OutOfMemoryError e) {
+    } catch (RuntimeException | Error e) {
       fail(
           new RelayException(
               RelayErrorReason.INTERNAL,

@@ -325,6 +325,8 @@ public final class PoolRegistry {
       for (Generation generation : entries.values()) {
         Generation present = Objects.requireNonNull(generation);
         generations.add(present);
+        // At once: a late update must not put the pool into the catalog again.
+        present.state(PoolHandle.State.FENCED);
         present.load(null);
       }
       shutdown.fire(); // wakes streams only; they find the flag set before their hub retires
@@ -339,9 +341,6 @@ public final class PoolRegistry {
   }
 
   private void endForShutdown(Generation generation) {
-    synchronized (lock) {
-      generation.state(PoolHandle.State.FENCED);
-    }
     generation.cancelled().fire();
     hubs.retire(generation.slot());
     generation.producer().fence("the relay shuts down");

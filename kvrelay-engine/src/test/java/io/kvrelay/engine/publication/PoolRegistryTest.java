@@ -430,6 +430,22 @@ class PoolRegistryTest {
   }
 
   @Test
+  void anUpdateDuringShutdownDoesNotBringThePoolBackIntoTheCatalog() {
+    Fixture.Pool pool = fixture.attach(1);
+    List<Boolean> updates = new ArrayList<>();
+    fixture
+        .registry
+        .source()
+        .shutdown()
+        .thenRun(() -> updates.add(pool.handle().updateRoles(List.of(WorkerRole.DECODE))));
+    fixture.registry.shutdown();
+    fixture.runtime.runUntilIdle();
+    assertThat(updates).containsExactly(false);
+    assertThat(catalog().pools()).isEmpty();
+    assertThat(pool.producer().fenceReason).isNotNull();
+  }
+
+  @Test
   void theIdentityIsTheRelaysOwn() {
     assertThat(fixture.registry.source().relayIdentity().incarnation()).isEqualTo(23);
     assertThat(fixture.attach(1).handle().identity().producerIncarnation()).isEqualTo(23);
