@@ -7,6 +7,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -91,7 +92,11 @@ final class AdmissionGate {
       }
     }
     for (Waiting waiting : admitted) {
-      waiting.admitted().completeAsync(() -> null, executor);
+      try {
+        waiting.admitted().completeAsync(() -> null, executor);
+      } catch (RejectedExecutionException stopped) {
+        waiting.admitted().complete(null); // it is in the mailbox, and somebody may be waiting
+      }
     }
   }
 

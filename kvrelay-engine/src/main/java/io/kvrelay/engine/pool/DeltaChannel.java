@@ -1,5 +1,6 @@
 package io.kvrelay.engine.pool;
 
+import java.lang.invoke.VarHandle;
 import org.jctools.queues.varhandle.SpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +47,9 @@ final class DeltaChannel implements DeltaReceiver {
   }
 
   private void signal() {
+    // The queue's store is only a release: without this the load of wake could come before it, and
+    // a receiver that sets wake and finds the queue empty would never hear of the delta.
+    VarHandle.fullFence();
     Runnable receiver = wake;
     if (receiver != null) {
       receiver.run();

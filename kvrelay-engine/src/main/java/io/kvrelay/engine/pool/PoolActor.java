@@ -494,8 +494,8 @@ public final class PoolActor implements PoolProducer {
       return;
     }
     SnapshotCopy started = new SnapshotCopy(command, state, task::wake);
-    copy = started;
     runtime.executor().execute(started);
+    copy = started; // not if the executor refused it: nobody would ever end it
   }
 
   /** Whether no copy is under way; takes over one that has just ended. */
@@ -513,7 +513,13 @@ public final class PoolActor implements PoolProducer {
     } else if (current.failure() != null) {
       failCopy(current.command, current.failure());
     } else {
-      install(current.command, Objects.requireNonNull(current.words()));
+      try {
+        install(current.command, Objects.requireNonNull(current.words()));
+      } catch (RuntimeException | Error e) {
+        current.command.refuse(
+            new RelayException(RelayErrorReason.INTERNAL, "pool " + identity + ": " + e));
+        throw e;
+      }
     }
     return true;
   }

@@ -5,11 +5,13 @@ import io.kvrelay.api.runtime.VirtualRuntime;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 
 /** A virtual runtime that keeps snapshot copies back until it is told to run them. */
 final class HeldCopies implements RelayRuntime {
   private final VirtualRuntime runtime;
   private final Queue<Runnable> held = new ArrayDeque<>();
+  private boolean refusing;
 
   HeldCopies(VirtualRuntime runtime) {
     this.runtime = runtime;
@@ -24,10 +26,18 @@ final class HeldCopies implements RelayRuntime {
     runtime.runUntilIdle();
   }
 
+  /** From now on a copy is refused, as by a bounded executor that is full. */
+  void refuse() {
+    refusing = true;
+  }
+
   @Override
   public Executor executor() {
     return task -> {
       if (task instanceof SnapshotCopy) {
+        if (refusing) {
+          throw new RejectedExecutionException("on purpose");
+        }
         held.add(task);
       } else {
         runtime.executor().execute(task);

@@ -24,6 +24,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -83,6 +84,36 @@ class PoolActorTest {
     assertThat(delta.baseSequence()).isEqualTo(base);
     assertThat(delta.sequence()).isEqualTo(base + 1);
     assertThat(delta.lease()).isEqualTo(lease);
+  }
+
+  @Test
+  void aPoolWhoseSnapshotCopyIsRefusedByTheExecutorEnds() {
+    pool = poolWithHeldCopies();
+    held.refuse();
+    assertThat(failure(pool.subscribe(LEASE_1)).reason()).isEqualTo(RelayErrorReason.INTERNAL);
+    join(pool.terminated());
+    assertThat(pool.fenceReason()).contains("on purpose");
+    join(pool.retireLease(LEASE_1));
+  }
+
+  @Test
+  void whoWaitedForAdmissionIsToldThoughTheExecutorStopped() {
+    AdmissionGate gate =
+        new AdmissionGate(
+            command -> {},
+            task -> {
+              throw new RejectedExecutionException("on purpose");
+            },
+            () -> new IllegalStateException("closed"));
+    PoolCommand first = new PoolCommand.Flush();
+    gate.admit(first);
+    for (int i = 1; i < AdmissionGate.COMMANDS; i++) {
+      gate.admit(new PoolCommand.Flush());
+    }
+    CompletionStage<Void> waiting = gate.admit(new PoolCommand.Flush());
+    assertThat(waiting.toCompletableFuture()).isNotDone();
+    gate.release(first);
+    assertThat(waiting.toCompletableFuture()).isCompleted();
   }
 
   // Cadence
