@@ -104,7 +104,6 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
   public void subscribe(Flow.Subscriber<? super T> subscriber) {
     Objects.requireNonNull(subscriber, "subscriber");
     Watcher watcher = new Watcher(subscriber);
-    watchers.add(watcher);
     watcher.start();
   }
 
@@ -131,6 +130,11 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
               guarded(() -> s.onSubscribe(this));
             }
           });
+      // Not before, or whoever publishes meanwhile could queue a signal ahead of onSubscribe.
+      watchers.add(this);
+      if (subscriber == null) {
+        watchers.remove(this); // cancelled before it was added
+      }
       wake();
     }
 

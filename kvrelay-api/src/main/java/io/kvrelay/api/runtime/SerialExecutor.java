@@ -21,6 +21,7 @@ public final class SerialExecutor implements Executor {
   private final Executor target;
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
   private final AtomicInteger pending = new AtomicInteger();
+  private volatile boolean dead;
 
   /**
    * Creates a mailbox.
@@ -33,6 +34,9 @@ public final class SerialExecutor implements Executor {
 
   @Override
   public void execute(Runnable task) {
+    if (dead) {
+      return;
+    }
     tasks.add(task);
     if (pending.getAndIncrement() == 0) {
       schedule();
@@ -44,6 +48,8 @@ public final class SerialExecutor implements Executor {
       target.execute(this::drain);
     } catch (RejectedExecutionException stopped) {
       LOG.log(Level.DEBUG, "a stopped executor runs no more tasks", stopped);
+      dead = true;
+      tasks.clear(); // nothing is kept reachable by a mailbox that never runs again
     }
   }
 

@@ -6,6 +6,7 @@ import io.kvrelay.api.runtime.VirtualRuntime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Flow;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.junit.jupiter.api.Test;
 
 class StateWatchTest {
@@ -55,6 +56,59 @@ class StateWatchTest {
   private void request(Recorder recorder, long n) {
     recorder.subscription.request(n);
     runtime.runUntilIdle();
+  }
+
+  @Test
+  void anEndThatMeetsASubscriptionNeverComesBeforeOnSubscribe() throws InterruptedException {
+    int rounds = 50_000;
+    AtomicReferenceArray<StateWatch<Integer>> offered = new AtomicReferenceArray<>(rounds);
+    Thread ender =
+        new Thread(
+            () -> {
+              for (int i = 0; i < rounds; i++) {
+                StateWatch<Integer> next = offered.get(i);
+                for (; next == null; next = offered.get(i)) {
+                  Thread.onSpinWait();
+                }
+                next.complete();
+              }
+            });
+    ender.setDaemon(true);
+    ender.start();
+    List<Recorder> recorders = new ArrayList<>();
+    for (int i = 0; i < rounds; i++) {
+      Recorder recorder = new Recorder();
+      recorders.add(recorder);
+      StateWatch<Integer> ending = new StateWatch<>(Runnable::run, 0);
+      offered.set(i, ending);
+      ending.subscribe(recorder);
+    }
+    ender.join();
+    assertThat(recorders)
+        .allSatisfy(
+            recorder -> assertThat(recorder.signals).isEqualTo(List.of("subscribed", "complete")));
+  }
+
+  @Test
+  void aSubscriberThatCancelsAtOnceIsForgotten() {
+    StateWatch<Integer> direct = new StateWatch<>(Runnable::run, 0);
+    direct.subscribe(
+        new Flow.Subscriber<>() {
+          @Override
+          public void onSubscribe(Flow.Subscription s) {
+            s.cancel();
+          }
+
+          @Override
+          public void onNext(Integer value) {}
+
+          @Override
+          public void onError(Throwable t) {}
+
+          @Override
+          public void onComplete() {}
+        });
+    assertThat(direct.subscribers()).isZero();
   }
 
   @Test
