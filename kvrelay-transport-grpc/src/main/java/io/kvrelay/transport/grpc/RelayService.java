@@ -152,7 +152,12 @@ final class RelayService {
   private <T, M> ResponseStream open(
       FlowStream<T, M> stream, Supplier<Flow.Publisher<T>> publisher) {
     context.opened(stream);
-    publisher.get().subscribe(stream);
+    try {
+      publisher.get().subscribe(stream);
+    } catch (RuntimeException e) {
+      // Out of here it would end the call without the stream, which holds a permit.
+      stream.failAs(e);
+    }
     return stream;
   }
 

@@ -79,11 +79,11 @@ final class RemoteStream<W, T> extends ClientCall.Listener<Received<W>>
     if (s != null) {
       guarded(() -> s.onSubscribe(this));
     }
-    // Until here demand only adds up: a message must not overtake onSubscribe.
+    leave();
+    // Until here demand only adds up: a message must find the subscriber given up by onSubscribe.
     synchronized (this) {
       introduced = true;
     }
-    leave();
     topUp();
   }
 

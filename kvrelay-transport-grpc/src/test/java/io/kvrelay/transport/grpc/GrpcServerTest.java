@@ -30,6 +30,7 @@ import io.kvrelay.api.PoolDescriptor;
 import io.kvrelay.api.ProducerIdentity;
 import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
+import io.kvrelay.api.RelayPublicationSource;
 import io.kvrelay.api.transport.ExportOptions;
 import io.kvrelay.testkit.transport.Fixtures;
 import io.kvrelay.testkit.transport.ScriptedPool;
@@ -42,6 +43,7 @@ import io.kvrelay.transport.grpc.v1.RelayInfoRequest;
 import io.kvrelay.transport.grpc.v1.SubscribeKvPoolRequest;
 import io.kvrelay.transport.grpc.v1.WatchKvPoolCatalogRequest;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
@@ -193,6 +195,29 @@ class GrpcServerTest {
     assertRefused(subscribe(channel, older.build()), RelayErrorReason.PRODUCER_CHANGED);
     assertThat(FilterUpdate.parseFrom(subscribe(channel, pool(POOL).build()).next()).getSequence())
         .isZero();
+  }
+
+  @Test
+  void aSourceThatThrowsEndsTheStreamTypedAndCostsNoPermit() throws Exception {
+    RelayPublicationSource throwing =
+        (RelayPublicationSource)
+            Proxy.newProxyInstance(
+                getClass().getClassLoader(),
+                new Class<?>[] {RelayPublicationSource.class},
+                (proxy, method, arguments) -> {
+                  if (method.getName().equals("pool")) {
+                    throw new IllegalStateException("on purpose");
+                  }
+                  return method.invoke(loopback.source, arguments);
+                });
+    try (GrpcExport export =
+        (GrpcExport)
+            new GrpcTransport()
+                .export(throwing, URI.create("grpc://127.0.0.1:0"), loopback.exportOptions())) {
+      Channel channel = loopback.channel(export.address());
+      assertRefused(subscribe(channel, pool(POOL).build()), RelayErrorReason.INTERNAL);
+      Loopback.eventually(() -> export.statistics().streams().get(StreamKind.POOL).open() == 0);
+    }
   }
 
   @Test
