@@ -190,9 +190,12 @@ class GrpcServerTest {
     first.call.cancel("enough", null);
     Loopback.eventually(() -> export.statistics().streams().get(StreamKind.POOL).open() == 0);
     assertRefused(subscribe(channel, unknown.build()), RelayErrorReason.POOL_NOT_FOUND);
+    // A client may see its end before the server has its permit back.
+    Loopback.eventually(() -> export.statistics().streams().get(StreamKind.POOL).open() == 0);
     SubscribeKvPoolRequest.Builder older = pool(POOL);
     older.getExpectedProducerBuilder().setLayoutGeneration(9);
     assertRefused(subscribe(channel, older.build()), RelayErrorReason.PRODUCER_CHANGED);
+    Loopback.eventually(() -> export.statistics().streams().get(StreamKind.POOL).open() == 0);
     assertThat(FilterUpdate.parseFrom(subscribe(channel, pool(POOL).build()).next()).getSequence())
         .isZero();
   }
