@@ -140,7 +140,8 @@ final class ReplayCommand implements Callable<Integer> {
               () -> interrupt.isRequested() || Thread.currentThread().isInterrupted());
       print(recorded.subList(0, result.applied()), result.outcome());
     } catch (RelayException e) {
-      if (e.reason() == RelayErrorReason.INVALID_CONFIGURATION) {
+      if (e.reason() == RelayErrorReason.INVALID_CONFIGURATION
+          || e.reason() == RelayErrorReason.ADDRESS_UNAVAILABLE) {
         throw new InputException("--bind = " + text + ": " + e.getMessage(), e);
       }
       throw FailureException.of("--bind = " + text, e);
