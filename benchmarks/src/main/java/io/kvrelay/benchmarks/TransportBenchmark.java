@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -55,6 +56,8 @@ public class TransportBenchmark {
     private @Nullable LoadedRelay relay;
     private @Nullable ConnectedSource remote;
     private long stored;
+    private long changes;
+    private final LongAdder deltas = new LongAdder();
     private volatile CountDownLatch arrivals = new CountDownLatch(0);
 
     /** Fills the pool, exports it, connects. */
@@ -94,6 +97,7 @@ public class TransportBenchmark {
 
     /** One event; stores and removes take turns, so that the filter stays as full as it is. */
     private void change() throws InterruptedException {
+      changes++;
       arrivals = new CountDownLatch(subscribers);
       if (relay != null) {
         if (stored == 0) {
@@ -104,6 +108,14 @@ public class TransportBenchmark {
         }
       }
       await();
+    }
+
+    /** What a round has waited for was its own delta only if there were no others. */
+    private void checkDeltas() {
+      if (deltas.sum() != changes * subscribers) {
+        throw new IllegalStateException(
+            deltas + " deltas at " + subscribers + " subscribers of " + changes + " events");
+      }
     }
 
     private void await() throws InterruptedException {
@@ -127,6 +139,7 @@ public class TransportBenchmark {
 
     @Override
     void onDelta(PublicationFrame delta) {
+      link.deltas.increment();
       link.arrivals.countDown();
     }
   }
@@ -143,10 +156,11 @@ public class TransportBenchmark {
       to.subscribe();
     }
 
-    /** Lets everybody go. */
+    /** Checks the count, then lets everybody go. */
     @TearDown
     public void unsubscribe() {
       if (link != null) {
+        link.checkDeltas();
         link.unsubscribe();
       }
     }

@@ -25,7 +25,7 @@ public class GrpcPoolTckTest extends LoopbackTck<PublicationFrame> {
               Fixtures.snapshot(Loopback.POOL, 0),
               QUEUE_FRAMES);
     } else {
-      pool.publish(Fixtures.delta(Loopback.POOL, n, 84));
+      pool.publish(Fixtures.delta(Loopback.POOL, n, 72));
     }
   }
 
