@@ -1,13 +1,11 @@
 package io.kvrelay.api.flow;
 
-import io.kvrelay.api.runtime.SerialExecutor;
+import io.kvrelay.api.runtime.SerialTask;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -104,54 +102,30 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
   public void subscribe(Flow.Subscriber<? super T> subscriber) {
     Objects.requireNonNull(subscriber, "subscriber");
     Watcher watcher = new Watcher(subscriber);
-    watcher.start();
+    watchers.add(watcher);
+    watcher.wake();
   }
 
   private final class Watcher implements Flow.Subscription {
-    private final SerialExecutor mailbox = new SerialExecutor(executor);
-    private final AtomicBoolean woken = new AtomicBoolean();
-    private final AtomicLong demand = new AtomicLong();
+    private final SerialTask run = new SerialTask(executor, this::run);
+    private final Demand demand = new Demand();
     // Dropped on cancel so that a finished subscription does not keep its subscriber reachable
     // (Reactive Streams §3.13).
     private volatile Flow.@Nullable Subscriber<? super T> subscriber;
-    private final AtomicBoolean badRequested = new AtomicBoolean();
-    private volatile long badRequest;
+    private boolean introduced;
     private long seenVersion;
 
     private Watcher(Flow.Subscriber<? super T> subscriber) {
       this.subscriber = subscriber;
     }
 
-    private void start() {
-      mailbox.execute(
-          () -> {
-            Flow.Subscriber<? super T> s = subscriber;
-            if (s != null) {
-              guarded(() -> s.onSubscribe(this));
-            }
-          });
-      // Not before, or whoever publishes meanwhile could queue a signal ahead of onSubscribe.
-      watchers.add(this);
-      if (subscriber == null) {
-        watchers.remove(this); // cancelled before it was added
-      }
-      wake();
-    }
-
     private void wake() {
-      if (woken.compareAndSet(false, true)) {
-        mailbox.execute(this::deliver);
-      }
+      run.wake();
     }
 
     @Override
     public void request(long n) {
-      if (n <= 0) {
-        badRequest = n;
-        badRequested.set(true);
-      } else {
-        demand.accumulateAndGet(n, (a, b) -> a + b < 0 ? Long.MAX_VALUE : a + b);
-      }
+      demand.add(n);
       wake();
     }
 
@@ -161,23 +135,30 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
       watchers.remove(this);
     }
 
+    /** Whoever woke it first, onSubscribe is the first signal. */
+    private void run() {
+      Flow.Subscriber<? super T> s = subscriber;
+      if (s != null && !introduced) {
+        introduced = true;
+        guarded(() -> s.onSubscribe(this));
+      }
+      deliver();
+    }
+
     private void deliver() {
-      woken.set(false);
       Flow.Subscriber<? super T> s = subscriber;
       if (s == null) {
         return;
       }
-      if (badRequested.get()) {
+      IllegalArgumentException fault = demand.fault();
+      if (fault != null) {
         cancel();
-        long n = badRequest;
-        guarded(
-            () -> s.onError(new IllegalArgumentException("request(" + n + "): must be positive")));
+        guarded(() -> s.onError(fault));
         return;
       }
       State<T> latest = state;
-      if (latest.version() != seenVersion && demand.get() > 0 && latest.failure() == null) {
+      if (latest.version() != seenVersion && latest.failure() == null && demand.tryTake()) {
         seenVersion = latest.version();
-        demand.updateAndGet(d -> d == Long.MAX_VALUE ? d : d - 1);
         guarded(() -> s.onNext(latest.value()));
       }
       if (latest.ended() && subscriber != null) {
