@@ -22,7 +22,8 @@ final class AdmissionGate {
   static final int COMMANDS = 256;
   static final int PERMITS = 65_536;
 
-  private static final CompletionStage<Void> ADMITTED = CompletableFuture.completedStage(null);
+  // A future and not a bare stage: asking whether it is done allocates nothing.
+  private static final CompletableFuture<Void> ADMITTED = CompletableFuture.completedFuture(null);
 
   private record Waiting(PoolCommand command, CompletableFuture<Void> admitted) {}
 
