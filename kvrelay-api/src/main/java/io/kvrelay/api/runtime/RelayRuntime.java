@@ -22,7 +22,8 @@ public interface RelayRuntime {
   long currentTimeMillis();
 
   /**
-   * Where mailboxes and off-thread work run. Tasks are short and do not block.
+   * Where mailboxes and off-thread work run. Tasks are short and do not block. An executor that
+   * rejects a task loses that turn of a mailbox, which then stands still until it is woken again.
    *
    * @return the executor
    */

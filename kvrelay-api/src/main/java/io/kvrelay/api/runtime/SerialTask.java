@@ -10,8 +10,16 @@ import java.util.concurrent.atomic.AtomicInteger;
  * it ran: one owner of some state, without a thread and without a queue. What a caller wrote before
  * {@link #wake()} is visible to the run that follows. Waking allocates nothing.
  *
- * <p>A task that throws is logged and stays usable. Once the target rejects it, it never runs
- * again. Thread safe.
+ * <p>A task that throws is logged and stays usable. If the target rejects it, the next wake tries
+ * again; once the target is shut down it never runs again. Thread safe.
+ *
+ * <pre>
+ *   state               meaning                              a wake          a turn
+ *   IDLE                nothing to do, or was rejected       to SCHEDULED    does nothing
+ *   SCHEDULED           the target has it                    -               to RUNNING
+ *   RUNNING             the body runs                        to the next     -
+ *   RUNNING_AND_WOKEN   the body runs, and has to run again  -               -
+ * </pre>
  */
 public final class SerialTask {
   private static final System.Logger LOG = System.getLogger(SerialTask.class.getName());
@@ -23,6 +31,7 @@ public final class SerialTask {
 
   private final Executor target;
   private final Runnable body;
+  private final Runnable whenStopped;
   private final Runnable turn = this::turn;
   private final AtomicInteger state = new AtomicInteger(IDLE);
 
@@ -33,8 +42,14 @@ public final class SerialTask {
    * @param body what it does; short, and does not block
    */
   public SerialTask(Executor target, Runnable body) {
+    this(target, body, () -> {});
+  }
+
+  /** Creates an idle task that tells once the target was shut down. */
+  SerialTask(Executor target, Runnable body, Runnable whenStopped) {
     this.target = target;
     this.body = body;
+    this.whenStopped = whenStopped;
   }
 
   /** Makes the task run soon, once for any number of calls before it starts. */
@@ -57,13 +72,27 @@ public final class SerialTask {
   private void schedule() {
     try {
       target.execute(turn);
-    } catch (RejectedExecutionException stopped) {
-      LOG.log(Level.DEBUG, "a stopped executor runs no more tasks", stopped);
+    } catch (RejectedExecutionException rejected) {
+      rejected(rejected);
+    } catch (RuntimeException | Error e) {
+      LOG.log(Level.ERROR, "the executor of a serial task failed", e);
+      state.compareAndSet(SCHEDULED, IDLE);
+    }
+  }
+
+  private void rejected(RejectedExecutionException rejected) {
+    LOG.log(Level.DEBUG, "the executor of a serial task rejects it", rejected);
+    if (ExecutorStoppedException.isForGood(rejected, target)) {
+      whenStopped.run();
+    } else {
+      state.compareAndSet(SCHEDULED, IDLE);
     }
   }
 
   private void turn() {
-    state.getAndSet(RUNNING);
+    if (!state.compareAndSet(SCHEDULED, RUNNING)) {
+      return; // an executor that failed after it had taken the task: a later wake has its own turn
+    }
     try {
       body.run();
     } catch (RuntimeException | Error e) {

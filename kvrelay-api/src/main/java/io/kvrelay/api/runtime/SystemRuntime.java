@@ -25,10 +25,10 @@ public final class SystemRuntime implements RelayRuntime, AutoCloseable {
 
   private SystemRuntime(@Nullable ExecutorService owned, Executor executor, ThreadFactory threads) {
     this.ownedExecutor = owned;
-    this.executor = executor;
     this.timer = new ScheduledThreadPoolExecutor(1, threads);
     timer.setRemoveOnCancelPolicy(true);
     timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    this.executor = new RetryingExecutor(executor, timer);
   }
 
   /**
@@ -52,7 +52,8 @@ public final class SystemRuntime implements RelayRuntime, AutoCloseable {
   }
 
   /**
-   * A runtime over the host's executor.
+   * A runtime over the host's executor. A task that it rejects is handed to it again, after a
+   * millisecond at first and every second in the end, until it takes it or is shut down.
    *
    * @param executor where tasks run; not shut down by {@link #close()}
    * @param timerThreads makes the one timer thread
@@ -88,10 +89,14 @@ public final class SystemRuntime implements RelayRuntime, AutoCloseable {
 
   @Override
   public Timer schedule(long delayNanos, Runnable task) {
+    Cancellable once = new Cancellable(task);
     try {
       ScheduledFuture<?> future =
-          timer.schedule(() -> hand(task), Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
-      return () -> future.cancel(false);
+          timer.schedule(() -> hand(once), Math.max(0, delayNanos), TimeUnit.NANOSECONDS);
+      return () -> {
+        once.cancelled = true; // it may have left the timer
+        future.cancel(false);
+      };
     } catch (RejectedExecutionException closed) {
       return () -> {}; // a closed runtime runs nothing any more
     }
@@ -100,8 +105,24 @@ public final class SystemRuntime implements RelayRuntime, AutoCloseable {
   private void hand(Runnable task) {
     try {
       executor.execute(task);
-    } catch (RejectedExecutionException closed) {
-      // the host stopped its executor: nothing runs any more
+    } catch (RejectedExecutionException stopped) {
+      // the executor was shut down: nothing runs any more
+    }
+  }
+
+  private static final class Cancellable implements Runnable {
+    private final Runnable task;
+    private volatile boolean cancelled;
+
+    Cancellable(Runnable task) {
+      this.task = task;
+    }
+
+    @Override
+    public void run() {
+      if (!cancelled) {
+        task.run();
+      }
     }
   }
 

@@ -1,15 +1,19 @@
 package io.kvrelay.api.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -111,7 +115,10 @@ class RuntimesTest {
           throw new IllegalStateException("expected by the test");
         });
     mailbox.execute(() -> ran.add("next"));
-    runtime.runUntilIdle();
+    try (RecordedLog log = RecordedLog.of(SerialExecutor.class)) {
+      runtime.runUntilIdle();
+      assertThat(log.thrown()).singleElement().isInstanceOf(IllegalStateException.class);
+    }
     assertThat(ran).containsExactly("next");
   }
 
@@ -157,6 +164,65 @@ class RuntimesTest {
       assertThat(host.isShutdown()).isFalse();
     } finally {
       host.shutdownNow();
+    }
+  }
+
+  @Test
+  void aTaskThatTheHostsFullExecutorRejectsRunsLaterWithoutAnotherWake()
+      throws InterruptedException {
+    ExecutorService host = Executors.newSingleThreadExecutor();
+    RejectingExecutor full = new RejectingExecutor(host);
+    CountDownLatch ran = new CountDownLatch(2);
+    try (RecordedLog log = RecordedLog.of(SystemRuntime.class);
+        SystemRuntime runtime = SystemRuntime.over(full, Thread::new)) {
+      full.rejectNext(3);
+      new SerialTask(runtime.executor(), ran::countDown).wake();
+      runtime.schedule(0, ran::countDown);
+      assertThat(ran.await(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(log.thrown()).singleElement().isInstanceOf(RejectedExecutionException.class);
+    } finally {
+      host.shutdownNow();
+    }
+  }
+
+  @Test
+  void aTaskThatIsCancelledWhileTheHostsExecutorRejectsItDoesNotRun() throws InterruptedException {
+    CountDownLatch rejected = new CountDownLatch(2);
+    AtomicBoolean full = new AtomicBoolean(true);
+    CountDownLatch later = new CountDownLatch(1);
+    AtomicInteger runs = new AtomicInteger();
+    Executor host =
+        task -> {
+          if (full.get()) {
+            rejected.countDown();
+            throw new RejectedExecutionException("on purpose");
+          }
+          task.run();
+          later.countDown();
+        };
+    try (RecordedLog log = RecordedLog.of(SystemRuntime.class);
+        SystemRuntime runtime = SystemRuntime.over(host, Thread::new)) {
+      RelayRuntime.Timer timer = runtime.schedule(0, runs::incrementAndGet);
+      assertThat(rejected.await(10, TimeUnit.SECONDS)).isTrue();
+      timer.cancel();
+      full.set(false);
+      assertThat(later.await(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(runs).hasValue(0);
+      assertThat(log.thrown()).hasSize(1);
+    }
+  }
+
+  @Test
+  void aClosedRuntimeAndAStoppedHostRejectForGood() {
+    SystemRuntime closed = SystemRuntime.create(1);
+    closed.close();
+    ExecutorService host = Executors.newSingleThreadExecutor();
+    host.shutdown();
+    try (SystemRuntime stopped = SystemRuntime.over(host, Thread::new)) {
+      assertThatThrownBy(() -> closed.executor().execute(() -> {}))
+          .isInstanceOf(ExecutorStoppedException.class);
+      assertThatThrownBy(() -> stopped.executor().execute(() -> {}))
+          .isInstanceOf(ExecutorStoppedException.class);
     }
   }
 }

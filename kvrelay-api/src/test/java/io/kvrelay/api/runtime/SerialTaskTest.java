@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -56,24 +55,81 @@ class SerialTaskTest {
                 throw new IllegalStateException("on purpose");
               }
             });
-    task.wake();
-    runtime.runUntilIdle();
+    try (RecordedLog log = RecordedLog.of(SerialTask.class)) {
+      task.wake();
+      runtime.runUntilIdle();
+      assertThat(log.thrown()).singleElement().isInstanceOf(IllegalStateException.class);
+    }
     task.wake();
     runtime.runUntilIdle();
     assertThat(runs).isEqualTo(2);
   }
 
   @Test
-  void aStoppedExecutorEndsItQuietly() {
-    SerialTask task =
+  void aWakeAfterARejectedOneRunsIt() {
+    RejectingExecutor target = new RejectingExecutor(runtime.executor());
+    SerialTask task = new SerialTask(target, () -> runs++);
+    target.rejectNext();
+    task.wake();
+    runtime.runUntilIdle();
+    assertThat(runs).isZero();
+
+    task.wake();
+    runtime.runUntilIdle();
+
+    assertThat(runs).isEqualTo(1);
+  }
+
+  @Test
+  void aWakeAfterARejectionOfItsOwnNextRunRunsIt() {
+    RejectingExecutor target = new RejectingExecutor(runtime.executor());
+    SerialTask[] task = new SerialTask[1];
+    task[0] =
         new SerialTask(
-            work -> {
-              throw new RejectedExecutionException("stopped");
-            },
-            () -> runs++);
+            target,
+            () -> {
+              if (runs++ == 0) {
+                target.rejectNext();
+                task[0].wake();
+              }
+            });
+    task[0].wake();
+    runtime.runUntilIdle();
+    assertThat(runs).isEqualTo(1);
+
+    task[0].wake();
+    runtime.runUntilIdle();
+
+    assertThat(runs).isEqualTo(2);
+  }
+
+  @Test
+  void anExecutorThatFailsThoughItTookTheTaskDoesNotMakeItRunTwiceForOneWake() {
+    RejectingExecutor target = new RejectingExecutor(runtime.executor());
+    SerialTask task = new SerialTask(target, () -> runs++);
+    target.takeNextAndThrow(new OutOfMemoryError("on purpose: no thread for the queued task"));
+    try (RecordedLog log = RecordedLog.of(SerialTask.class)) {
+      task.wake();
+      assertThat(log.thrown()).singleElement().isInstanceOf(OutOfMemoryError.class);
+    }
+    task.wake();
+    assertThat(runtime.readyTasks()).isEqualTo(2);
+
+    runtime.runUntilIdle();
+
+    assertThat(runs).isEqualTo(1);
+  }
+
+  @Test
+  void aStoppedExecutorEndsItQuietly() {
+    ExecutorService stopped = Executors.newSingleThreadExecutor();
+    stopped.shutdown();
+    int[] told = new int[1];
+    SerialTask task = new SerialTask(stopped, () -> runs++, () -> told[0]++);
     task.wake();
     task.wake();
     assertThat(runs).isZero();
+    assertThat(told[0]).isEqualTo(1);
   }
 
   @Test

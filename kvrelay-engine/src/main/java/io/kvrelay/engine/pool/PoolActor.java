@@ -16,6 +16,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
@@ -44,6 +46,7 @@ public final class PoolActor implements PoolProducer {
   private static final System.Logger LOG = System.getLogger(PoolActor.class.getName());
   private static final int COMMANDS_PER_TURN = 64;
   private static final int MAILBOX_CHUNK = 64;
+  private static final long WAKE_INTERVAL_MILLIS = 100;
 
   private final ProducerIdentity identity;
   private final RelayRuntime runtime;
@@ -121,7 +124,8 @@ public final class PoolActor implements PoolProducer {
   }
 
   /**
-   * Admits an event and waits until it is in the mailbox. Do not call it on the runtime's executor.
+   * Admits an event and waits until it is in the mailbox or the pool is ending. Do not call it on
+   * the runtime's executor.
    *
    * @param event the event
    * @param publisherId the publisher it came from; a fault names it
@@ -129,10 +133,16 @@ public final class PoolActor implements PoolProducer {
    * @throws RelayException once the pool is ending
    */
   public void admitBlocking(KvEvent event, long publisherId) throws InterruptedException {
-    try {
-      admit(event, publisherId).toCompletableFuture().get();
-    } catch (ExecutionException e) {
-      throw e.getCause() instanceof RelayException known ? known : new CompletionException(e);
+    CompletableFuture<Void> admitted = admit(event, publisherId).toCompletableFuture();
+    while (true) {
+      try {
+        admitted.get(WAKE_INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
+        return;
+      } catch (TimeoutException full) {
+        task.wake(); // the executor may have rejected the turn that was to make room
+      } catch (ExecutionException e) {
+        throw e.getCause() instanceof RelayException known ? known : new CompletionException(e);
+      }
     }
   }
 
