@@ -19,7 +19,9 @@ import org.jspecify.annotations.Nullable;
  * @param <T> an immutable state
  */
 public final class StateWatch<T> implements Flow.Publisher<T> {
-  private record State<T>(T value, long version, boolean ended, @Nullable Throwable failure) {}
+  /** What is published; version 0 is before the first value. */
+  private record State<T>(
+      @Nullable T value, long version, boolean ended, @Nullable Throwable failure) {}
 
   private final Executor executor;
   private final List<Watcher> watchers = new CopyOnWriteArrayList<>();
@@ -37,12 +39,36 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
   }
 
   /**
+   * Creates a watch that has no value yet: its subscribers wait for the first.
+   *
+   * @param executor where subscribers are called, serially per subscriber
+   */
+  public StateWatch(Executor executor) {
+    this.executor = executor;
+    this.state = new State<>(null, 0, false, null);
+  }
+
+  /**
    * The latest value.
    *
    * @return the value
+   * @throws IllegalStateException before the first value
    */
   public T value() {
-    return state.value();
+    T value = state.value();
+    if (value == null) {
+      throw new IllegalStateException("no value was published yet");
+    }
+    return value;
+  }
+
+  /**
+   * Whether there is a value.
+   *
+   * @return false before the first value
+   */
+  public boolean hasValue() {
+    return state.version() != 0;
   }
 
   /**
@@ -159,7 +185,7 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
       State<T> latest = state;
       if (latest.version() != seenVersion && latest.failure() == null && demand.tryTake()) {
         seenVersion = latest.version();
-        guarded(() -> s.onNext(latest.value()));
+        guarded(() -> s.onNext(Objects.requireNonNull(latest.value())));
       }
       if (latest.ended() && subscriber != null) {
         cancel();
@@ -175,7 +201,7 @@ public final class StateWatch<T> implements Flow.Publisher<T> {
     private void guarded(Runnable signal) {
       try {
         signal.run();
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         cancel();
         throw e;
       }

@@ -1,6 +1,7 @@
 package io.kvrelay.api.flow;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvrelay.api.runtime.VirtualRuntime;
 import java.util.ArrayList;
@@ -201,5 +202,35 @@ class StateWatchTest {
     publish(1);
     assertThat(good.signals).containsExactly("subscribed", 0, 1);
     assertThat(watch.subscribers()).isEqualTo(1);
+  }
+
+  @Test
+  void aWatchWithoutAValueDeliversTheFirstToThoseWhoWait() {
+    StateWatch<Integer> empty = new StateWatch<>(runtime.executor());
+    Recorder waiting = new Recorder();
+    empty.subscribe(waiting);
+    runtime.runUntilIdle();
+    request(waiting, 2);
+    assertThat(waiting.signals).containsExactly("subscribed");
+    assertThat(empty.hasValue()).isFalse();
+    assertThatThrownBy(empty::value).isInstanceOf(IllegalStateException.class);
+
+    empty.publish(7);
+    runtime.runUntilIdle();
+
+    assertThat(waiting.signals).containsExactly("subscribed", 7);
+    assertThat(empty.value()).isEqualTo(7);
+  }
+
+  @Test
+  void aWatchThatEndsWithoutAValueCompletes() {
+    StateWatch<Integer> empty = new StateWatch<>(runtime.executor());
+    Recorder waiting = new Recorder();
+    empty.subscribe(waiting);
+    runtime.runUntilIdle();
+    request(waiting, 1);
+    empty.complete();
+    runtime.runUntilIdle();
+    assertThat(waiting.signals).containsExactly("subscribed", "complete");
   }
 }

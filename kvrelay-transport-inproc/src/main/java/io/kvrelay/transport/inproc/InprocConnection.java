@@ -54,24 +54,27 @@ final class InprocConnection implements ConnectedSource {
                 () ->
                     connected.completeExceptionally(
                         unreachable(address, "sent no catalog in " + options.connectTimeout())));
-    export
-        .catalogMirror()
-        .subscribe(
-            new FirstValue(
-                error -> {
-                  timeout.cancel();
-                  if (error == null) {
-                    InprocConnection connection =
-                        new InprocConnection(address, name, options, export);
-                    export.connected(connection);
-                    if (!connected.complete(connection)) {
-                      connection.close();
-                    }
-                  } else {
-                    connected.completeExceptionally(
-                        unreachable(address, "ended: " + error.getMessage()));
-                  }
-                }));
+    FirstValue first =
+        new FirstValue(
+            error -> {
+              if (error != null) {
+                connected.completeExceptionally(
+                    unreachable(address, "ended: " + error.getMessage()));
+                return;
+              }
+              InprocConnection connection = new InprocConnection(address, name, options, export);
+              export.connected(connection);
+              if (!connected.complete(connection)) {
+                connection.close();
+              }
+            });
+    export.catalogMirror().subscribe(first);
+    var unused =
+        connected.whenComplete(
+            (connection, error) -> {
+              timeout.cancel();
+              first.cancel();
+            });
     return connected;
   }
 
@@ -180,23 +183,35 @@ final class InprocConnection implements ConnectedSource {
   /** Waits for one value and is told whether it came. */
   private static final class FirstValue implements Flow.Subscriber<PoolCatalog> {
     private final Consumer<@Nullable Throwable> answer;
-    private Flow.@Nullable Subscription subscription;
-    private boolean answered;
+    private volatile Flow.@Nullable Subscription subscription;
+    private volatile boolean cancelled;
 
     private FirstValue(Consumer<@Nullable Throwable> answer) {
       this.answer = answer;
     }
 
+    /** From any thread, also before there is a subscription. */
+    private void cancel() {
+      cancelled = true;
+      Flow.Subscription held = subscription;
+      if (held != null) {
+        held.cancel();
+      }
+    }
+
     @Override
     public void onSubscribe(Flow.Subscription given) {
       subscription = given;
-      given.request(1);
+      if (cancelled) {
+        given.cancel();
+      } else {
+        given.request(1);
+      }
     }
 
     @Override
     public void onNext(PoolCatalog catalog) {
-      Objects.requireNonNull(subscription).cancel();
-      answered = true;
+      cancel();
       answer.accept(null);
     }
 
@@ -207,7 +222,7 @@ final class InprocConnection implements ConnectedSource {
 
     @Override
     public void onComplete() {
-      if (!answered) {
+      if (!cancelled) {
         answer.accept(unavailable("the source has ended"));
       }
     }

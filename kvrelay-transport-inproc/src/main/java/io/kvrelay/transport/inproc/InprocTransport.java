@@ -45,7 +45,12 @@ public final class InprocTransport implements RelayTransport {
       throw new RelayException(
           RelayErrorReason.ADDRESS_UNAVAILABLE, "address = " + address + ": the name is taken");
     }
-    export.start();
+    try {
+      export.start();
+    } catch (RuntimeException | Error e) {
+      export.close(); // the name is free again, and the source is let go of
+      throw e;
+    }
     return export;
   }
 

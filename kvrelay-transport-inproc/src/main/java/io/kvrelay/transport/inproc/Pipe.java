@@ -1,10 +1,12 @@
 package io.kvrelay.transport.inproc;
 
 import io.kvrelay.api.PublicationFrame;
+import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.flow.Demand;
 import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.SerialTask;
+import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.concurrent.Flow;
@@ -36,6 +38,8 @@ final class Pipe<T> implements Flow.Subscriber<T>, Flow.Subscription {
 
   /** Where an admitted pipe gets its messages, and what a quiet stream sends, if anything. */
   record Route<T>(Flow.Publisher<T> publisher, @Nullable Heartbeat<T> heartbeat) {}
+
+  private static final System.Logger LOG = System.getLogger(Pipe.class.getName());
 
   /** Messages delivered before others get a turn on the executor. */
   private static final int MESSAGES_PER_RUN = 64;
@@ -129,8 +133,10 @@ final class Pipe<T> implements Flow.Subscriber<T>, Flow.Subscription {
 
   private void upstreamEnds(@Nullable Throwable error) {
     synchronized (arrived) {
-      upstreamEnded = true;
-      upstreamError = error;
+      if (!upstreamEnded) { // the first end counts
+        upstreamEnded = true;
+        upstreamError = error;
+      }
     }
     run.wake();
   }
@@ -181,7 +187,19 @@ final class Pipe<T> implements Flow.Subscriber<T>, Flow.Subscription {
       return null;
     } catch (RelayException refusal) {
       return refusal;
+    } catch (RuntimeException | Error e) {
+      return sourceFailed(e);
     }
+  }
+
+  /** What the source threw is its own fault, and the subscriber's stream still has an end. */
+  private static RelayException sourceFailed(Throwable thrown) {
+    LOG.log(Level.ERROR, "a source failed a stream", thrown);
+    return new RelayException(
+        RelayErrorReason.INTERNAL,
+        RelayErrorReason.INTERNAL.action(),
+        "the source failed: " + thrown,
+        thrown);
   }
 
   private boolean endedFromOutside(Flow.Subscriber<? super T> to) {
@@ -306,7 +324,11 @@ final class Pipe<T> implements Flow.Subscriber<T>, Flow.Subscription {
     int room = Wire.WINDOW - wire.size() - requested;
     if (source != null && room > 0) {
       requested += room;
-      source.request(room);
+      try {
+        source.request(room);
+      } catch (RuntimeException | Error e) {
+        upstreamEnds(sourceFailed(e));
+      }
     }
   }
 
@@ -366,7 +388,11 @@ final class Pipe<T> implements Flow.Subscriber<T>, Flow.Subscription {
   private void letGoOfUpstream() {
     Flow.Subscription source = upstream;
     if (source != null) {
-      source.cancel();
+      try {
+        source.cancel();
+      } catch (RuntimeException | Error e) {
+        LOG.log(Level.ERROR, "a source failed to cancel a stream", e);
+      }
     }
     synchronized (arrived) {
       arrived.clear();

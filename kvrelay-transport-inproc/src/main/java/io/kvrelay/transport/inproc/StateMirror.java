@@ -1,8 +1,6 @@
 package io.kvrelay.transport.inproc;
 
 import io.kvrelay.api.flow.StateWatch;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Flow;
 import java.util.function.Consumer;
@@ -13,41 +11,29 @@ import org.jspecify.annotations.Nullable;
  * number of clients. Subscribers that come before the first value wait for it.
  */
 final class StateMirror<T> implements Flow.Publisher<T>, Flow.Subscriber<T>, AutoCloseable {
-  private final Executor executor;
   private final Consumer<@Nullable Throwable> whenEnded;
-  private final CompletableFuture<StateWatch<T>> watch = new CompletableFuture<>();
+  private final StateWatch<T> watch;
   private volatile Flow.@Nullable Subscription subscription;
   private volatile boolean closed;
 
   StateMirror(Executor executor, Consumer<@Nullable Throwable> whenEnded) {
-    this.executor = executor;
     this.whenEnded = whenEnded;
+    this.watch = new StateWatch<>(executor);
   }
 
   /** The latest value, or null before the first. */
   @Nullable T value() {
-    StateWatch<T> known = watch.getNow(null);
-    return known == null ? null : known.value();
+    return watch.hasValue() ? watch.value() : null;
+  }
+
+  /** Open subscriptions, those that wait for the first value included. */
+  int subscribers() {
+    return watch.subscribers();
   }
 
   @Override
   public void subscribe(Flow.Subscriber<? super T> subscriber) {
-    CompletionStage<StateWatch<T>> first = watch;
-    first.whenComplete(
-        (known, error) -> {
-          StateWatch<T> from = known;
-          if (from == null) {
-            from = endedBeforeItBegan(error);
-          }
-          from.subscribe(subscriber);
-        });
-  }
-
-  @SuppressWarnings("NullAway") // the value of a watch that has failed is never delivered
-  private StateWatch<T> endedBeforeItBegan(Throwable error) {
-    StateWatch<T> ended = new StateWatch<>(executor, null);
-    ended.fail(error);
-    return ended;
+    watch.subscribe(subscriber);
   }
 
   @Override
@@ -62,32 +48,21 @@ final class StateMirror<T> implements Flow.Publisher<T>, Flow.Subscriber<T>, Aut
 
   @Override
   public void onNext(T value) {
-    StateWatch<T> known = watch.getNow(null);
-    if (known == null) {
-      watch.complete(new StateWatch<>(executor, value));
-    } else {
-      known.publish(value);
-    }
+    watch.publish(value);
   }
 
   @Override
   public void onError(Throwable error) {
-    StateWatch<T> known = watch.getNow(null);
-    if (known == null) {
-      watch.completeExceptionally(error);
-    } else {
-      known.fail(error);
-    }
+    watch.fail(error);
     whenEnded.accept(error);
   }
 
   @Override
   public void onComplete() {
-    StateWatch<T> known = watch.getNow(null);
-    if (known == null) {
-      watch.completeExceptionally(InprocConnection.unavailable("the source has ended"));
+    if (watch.hasValue()) {
+      watch.complete();
     } else {
-      known.complete();
+      watch.fail(InprocConnection.unavailable("the source has ended"));
     }
     whenEnded.accept(null);
   }

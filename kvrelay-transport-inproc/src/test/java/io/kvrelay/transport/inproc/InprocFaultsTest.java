@@ -261,11 +261,14 @@ class InprocFaultsTest {
   void connectingWaitsForTheFirstCatalogAndNoLongerThanItsTimeout() {
     SilentSource silent = new SilentSource();
     URI address = URI.create("inproc:silent");
-    var export = RelayTransports.export(silent, address, ExportOptions.defaults(runtime));
+    InprocExport export =
+        (InprocExport) RelayTransports.export(silent, address, ExportOptions.defaults(runtime));
     CompletableFuture<ConnectedSource> connected = connecting(address);
     assertThat(connected).isNotDone();
+    assertThat(export.catalogMirror().subscribers()).isEqualTo(1);
     runtime.advance(Duration.ofSeconds(10));
     assertThat(reasonOf(connected)).isEqualTo(RelayErrorReason.ADDRESS_UNAVAILABLE);
+    assertThat(export.catalogMirror().subscribers()).isZero();
     CompletableFuture<ConnectedSource> second = connecting(address);
     silent.publish();
     runtime.runUntilIdle();

@@ -12,6 +12,7 @@ final class Recorder<T> implements Flow.Subscriber<T> {
   Flow.Subscription subscription;
   Throwable error;
   boolean completed;
+  int terminals;
   Error throwOnNext;
   private final long initialDemand;
 
@@ -48,11 +49,13 @@ final class Recorder<T> implements Flow.Subscriber<T> {
   @Override
   public void onError(Throwable cause) {
     error = cause;
+    terminals++;
   }
 
   @Override
   public void onComplete() {
     completed = true;
+    terminals++;
   }
 
   RelayErrorReason reason() {
