@@ -66,6 +66,7 @@ abstract class ControlCommand extends IngestCommand {
         worker = admission.worker();
         epoch = admission.epoch();
         lane = admission;
+        listener = admission.listener();
         offer = worker.offer(this);
       }
     } catch (LaneException refused) {
@@ -164,7 +165,7 @@ abstract class ControlCommand extends IngestCommand {
   final void answer(LaneIngestor ingestor, IngestResult result) {
     IngestOutcome outcome = ingestor.outcome(result);
     if (result == IngestResult.LANE_DEACTIVATED) {
-      admission.worker().deactivated(ingestor, admission, epoch);
+      admission.worker().deactivated(ingestor, admission, this);
       succeed(outcome);
       return;
     }

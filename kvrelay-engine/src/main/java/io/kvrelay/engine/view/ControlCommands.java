@@ -21,18 +21,18 @@ final class ControlCommands {
   static final class Assign extends ControlCommand {
     private final ProducerIdentity identity;
     private final LaneLease lease;
-    private final LaneListener listener;
+    private final LaneListener newListener;
 
     Assign(
         IngestionPool pool,
         LaneAdmission admission,
         ProducerIdentity identity,
         LaneLease lease,
-        LaneListener listener) {
+        LaneListener newListener) {
       super(pool, admission);
       this.identity = identity;
       this.lease = lease;
-      this.listener = listener;
+      this.newListener = newListener;
     }
 
     @Override
@@ -46,7 +46,7 @@ final class ControlCommands {
         throw refusal(LaneError.ADMISSION_EPOCH_EXHAUSTED, admission);
       }
       admission.checkAssignment(identity, lease);
-      if (!admission.beginAssignment(lease, listener)) {
+      if (!admission.beginAssignment(lease, newListener)) {
         throw refusal(LaneError.ADMISSION_EPOCH_EXHAUSTED, admission);
       }
       if (admission.worker().isFailed()) {

@@ -10,6 +10,9 @@ abstract class IngestCommand {
   /** The lane's admission epoch at that moment: work of an older one is dropped. */
   long epoch;
 
+  /** Whose lease it came under: hears what becomes of it, and nobody that came later does. */
+  LaneListener listener = LaneListener.NONE;
+
   /** Number among the lane's deltas; unused by control commands. */
   long deltaId;
 }

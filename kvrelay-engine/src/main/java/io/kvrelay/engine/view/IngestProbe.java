@@ -8,6 +8,9 @@ interface IngestProbe {
   /** A command is about to be carried out. */
   default void beforeCommand(IngestCommand command) {}
 
+  /** A delta reached its lane; nobody was told yet. */
+  default void afterDelta(int lane) {}
+
   /** A snapshot's words are stored, the lane is not yet ready. */
   default void beforeActivation(int lane) {}
 

@@ -250,21 +250,20 @@ final class IngestWorker implements Runnable {
   private void apply(OwnedLane own, LaneDelta delta) {
     LaneAdmission lane = own.admission;
     IngestResult result = own.ingestor.applyDelta(delta);
-    LaneListener listener;
+    probe.afterDelta(lane.lane());
     synchronized (lane) {
       lane.outstanding().release(delta.deltaId);
-      listener = lane.listener();
     }
     delta.lane = null;
     pool.counters().delta(result, delta.images());
     if (result == IngestResult.LANE_DEACTIVATED) {
-      deactivated(own.ingestor, lane, delta.epoch);
+      deactivated(own.ingestor, lane, delta);
     }
-    listener.onDelta(delta, result);
+    delta.listener.onDelta(delta, result);
   }
 
   /** Retires the lane generation unless its lease may be retried, and posts the fault. */
-  void deactivated(LaneIngestor ingestor, LaneAdmission lane, long epoch) {
+  void deactivated(LaneIngestor ingestor, LaneAdmission lane, IngestCommand during) {
     LaneFault fault = ingestor.fault();
     FailurePoint disposition = ingestor.disposition();
     if (fault == null || disposition == null) {
@@ -272,13 +271,14 @@ final class IngestWorker implements Runnable {
     }
     IngestFault posted;
     synchronized (lane) {
-      posted = IngestFault.deactivated(lane, lane.lease(), fault, disposition);
-      if (!disposition.laneKeepsLease() && lane.isAt(epoch)) {
+      boolean current = lane.isAt(during.epoch);
+      posted = IngestFault.deactivated(lane, current ? lane.lease() : null, fault, disposition);
+      if (current && !disposition.laneKeepsLease()) {
         lane.retire();
       }
     }
     pool.counters().deactivatedLane();
-    pool.post(posted, lane);
+    pool.post(posted, during.listener);
   }
 
   private void release(LaneAdmission lane) {

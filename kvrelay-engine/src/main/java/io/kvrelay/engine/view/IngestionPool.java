@@ -133,11 +133,17 @@ final class IngestionPool {
    *
    * @return the lane; it needs a lease and a snapshot
    * @throws LaneException if the pool does not belong to this index, has a lane, or none is free
+   * @throws OutOfMemoryError if there is no memory for the lane's bookkeeping; it stays free
    */
   int bindLane(PoolId pool) {
     int lane = index.bindLane(pool);
     if (lanes.get(lane) == null) {
-      lanes.set(lane, newAdmission(lane));
+      try {
+        lanes.set(lane, newAdmission(lane));
+      } catch (RuntimeException | Error e) {
+        index.releaseLane(lane);
+        throw e;
+      }
     }
     return lane;
   }
@@ -257,8 +263,10 @@ final class IngestionPool {
     IngestWorker worker;
     Admission admission;
     IngestFault fault = null;
+    LaneListener listener;
     synchronized (lane) {
       worker = lane.worker();
+      listener = lane.listener();
       admission = worker.isFailed() ? Admission.WORKER_FAILED : refusalByState(lane, delta);
       if (admission == Admission.ADMITTED) {
         LaneLease lease = lane.lease();
@@ -268,7 +276,7 @@ final class IngestionPool {
       }
     }
     if (fault != null) {
-      post(fault, lane);
+      post(fault, listener);
     } else if (admission == Admission.ADMITTED) {
       worker.wake();
       watch();
@@ -364,7 +372,9 @@ final class IngestionPool {
         continue;
       }
       IngestFault fault = null;
+      LaneListener listener;
       synchronized (lane) {
+        listener = lane.listener();
         waiting |= !lane.outstanding().isEmpty();
         if (lane.state() == LaneAdmission.State.ACTIVE && isOverAge(lane.outstanding(), now)) {
           fault = faultOf(Admission.DIRTY_TO_APPLIED_AGE_EXCEEDED, lane, lane.lease(), 0);
@@ -372,7 +382,7 @@ final class IngestionPool {
         }
       }
       if (fault != null) {
-        post(fault, lane);
+        post(fault, listener);
       }
     }
     return waiting;
@@ -410,11 +420,8 @@ final class IngestionPool {
     return null;
   }
 
-  void post(IngestFault fault, LaneAdmission lane) {
-    LaneListener listener;
-    synchronized (lane) {
-      listener = lane.listener();
-    }
+  /** Reports a fault to whoever had the lane when it happened. */
+  void post(IngestFault fault, LaneListener listener) {
     counters.fault();
     faultChannel.offer(fault);
     listener.onFault(fault);

@@ -202,6 +202,7 @@ final class LaneAdmission {
     delta.deltaId = nextDeltaId++;
     delta.epoch = epoch;
     delta.lane = this;
+    delta.listener = listener;
     return true;
   }
 

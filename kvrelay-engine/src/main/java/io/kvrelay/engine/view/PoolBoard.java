@@ -212,7 +212,7 @@ final class PoolBoard {
                     news.accept(listener);
                   } catch (RuntimeException e) {
                     counters.increment(ViewCounter.LISTENER_FAILURES);
-                    LOG.log(Level.WARNING, "a listener of the view failed: {0}", e);
+                    LOG.log(Level.WARNING, () -> "a listener of the view failed: " + e);
                     LOG.log(Level.DEBUG, "where it failed", e);
                   }
                 }));
@@ -353,7 +353,30 @@ final class PoolBoard {
                 producer,
                 "its table would exceed max_table_bytes = " + config.maxTableBytes()));
       }
-      int lane = table.bind(producer.poolId());
+      return follow(session, producer, table);
+    } catch (LaneException e) {
+      refused.add(new Refusal(session, producer, reason(e)));
+      return slotOf(PoolSlot.refused(session, producer, String.valueOf(e.getMessage())));
+    } catch (RuntimeException | Error e) {
+      LOG.log(Level.ERROR, "no lane could be set up for " + producer, e);
+      refused.add(new Refusal(session, producer, reason(e)));
+      return slotOf(PoolSlot.refused(session, producer, "its lane could not be set up: " + e));
+    }
+  }
+
+  private static ViewCounter reason(Throwable failure) {
+    if (failure instanceof LaneException known && known.error() != LaneError.ALLOCATION_FAILED) {
+      return ViewCounter.POOLS_REFUSED_NO_LANE;
+    }
+    return failure instanceof LaneException || failure instanceof OutOfMemoryError
+        ? ViewCounter.POOLS_REFUSED_NO_MEMORY
+        : ViewCounter.POOLS_REFUSED_SET_UP_FAILED;
+  }
+
+  /** Binds a lane and starts its replica, or leaves the lane free. */
+  private PoolSlot follow(SourceSession session, ProducerIdentity producer, ViewTable table) {
+    int lane = table.bind(producer.poolId());
+    try {
       FilterReplica replica =
           new FilterReplica(
               producer,
@@ -362,16 +385,13 @@ final class PoolBoard {
               runtime,
               counters,
               config.frameWindow());
+      PoolSlot slot = slotOf(PoolSlot.admitted(session, producer, table, lane, replica));
+      replica.start(); // last: what has started would need the lane
       counters.increment(ViewCounter.POOLS_ADMITTED);
-      replica.start();
-      return slotOf(PoolSlot.admitted(session, producer, table, lane, replica));
-    } catch (LaneException e) {
-      ViewCounter reason =
-          e.error() == LaneError.ALLOCATION_FAILED
-              ? ViewCounter.POOLS_REFUSED_NO_MEMORY
-              : ViewCounter.POOLS_REFUSED_NO_LANE;
-      refused.add(new Refusal(session, producer, reason));
-      return slotOf(PoolSlot.refused(session, producer, String.valueOf(e.getMessage())));
+      return slot;
+    } catch (RuntimeException | Error e) {
+      table.unbind(lane);
+      throw e;
     }
   }
 

@@ -57,8 +57,13 @@ public enum ViewCounter {
   POOLS_RELEASED,
   /** Pools refused because every lane of their table is taken. */
   POOLS_REFUSED_NO_LANE,
-  /** Pools refused because their table would exceed the memory bound or could not be allocated. */
+  /**
+   * Pools refused because their table would exceed the memory bound, or it or their lane could not
+   * be allocated.
+   */
   POOLS_REFUSED_NO_MEMORY,
+  /** Pools refused because setting up their lane failed; a defect. */
+  POOLS_REFUSED_SET_UP_FAILED,
   /** Pools refused because another attached source already provides them. */
   POOLS_REFUSED_DUPLICATE,
   /** Relay lives that replaced an earlier one of the same attachment. */

@@ -74,6 +74,11 @@ final class ViewTable {
     return ingestion.bindLane(pool);
   }
 
+  /** Takes back a lane that was bound and not used yet. */
+  void unbind(int lane) {
+    index.releaseLane(lane);
+  }
+
   CompletionStage<Void> release(int lane) {
     return ingestion.releaseLane(lane);
   }

@@ -40,12 +40,18 @@ class IngestionPoolTest {
   /** Fails or interferes where a test says so. */
   private static final class Probe implements IngestProbe {
     Runnable beforeCommand = () -> {};
+    IntConsumer afterDelta = lane -> {};
     IntConsumer beforeActivation = lane -> {};
     IntConsumer afterAssignment = lane -> {};
 
     @Override
     public void beforeCommand(IngestCommand command) {
       beforeCommand.run();
+    }
+
+    @Override
+    public void afterDelta(int lane) {
+      afterDelta.accept(lane);
     }
 
     @Override
@@ -639,6 +645,41 @@ class IngestionPoolTest {
     runtime.runUntilIdle();
     assertThat(errorOf(assigned)).isNull();
     assertThat(index.isReady(lane)).isFalse();
+  }
+
+  @Test
+  void aDeltaThatIsUnderWayWhenTheLaneTakesANewLeaseIsNoBusinessOfTheNewOne() {
+    ready(0, 1, 4);
+    Heard next = new Heard();
+    giveToDuringADelta(next);
+    pool.submitDelta(delta(0, 1, 4, 5, 9, 99));
+    runtime.runUntilIdle();
+    assertThat(heard.deltas).containsExactly(IngestResult.DELTA_APPLIED);
+    assertThat(next.deltas).isEmpty();
+    assertThat(install(0, 2, 8).toCompletableFuture()).isCompleted();
+  }
+
+  @Test
+  void aDeactivationThatIsUnderWayWhenTheLaneTakesANewLeaseIsNoBusinessOfTheNewOne() {
+    ready(0, 1, 4);
+    Heard next = new Heard();
+    giveToDuringADelta(next);
+    pool.submitDelta(delta(0, 1, 5, 6, 9, 99));
+    runtime.runUntilIdle();
+    assertThat(heard.faults).hasSize(1);
+    assertThat(heard.faults.get(0).lease()).isNull();
+    assertThat(next.faults).isEmpty();
+    assertThat(next.deltas).isEmpty();
+    assertThat(install(0, 2, 8).toCompletableFuture()).isCompleted();
+  }
+
+  private void giveToDuringADelta(LaneListener next) {
+    probe.afterDelta =
+        lane -> {
+          probe.afterDelta = any -> {};
+          pool.retire(lease(0, 1));
+          pool.assign(identity(0), lease(0, 2), next);
+        };
   }
 
   @Test
