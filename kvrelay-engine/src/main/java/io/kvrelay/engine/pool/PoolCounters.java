@@ -1,6 +1,8 @@
 package io.kvrelay.engine.pool;
 
+import io.kvrelay.api.KvEvent;
 import io.kvrelay.api.KvEventErrorKind;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
@@ -18,6 +20,7 @@ final class PoolCounters {
   final Cell occupiedSlots = new Cell();
   final Cell unknownRemovals = new Cell();
   final Cell parentNotFound = new Cell();
+  final Cell parentNotFoundBlocks = new Cell();
   final Cell capacityFailures = new Cell();
   final Cell physicalTouches = new Cell();
   final Cell distinctTouchedBuckets = new Cell();
@@ -31,16 +34,22 @@ final class PoolCounters {
   final Cell ownerBytes = new Cell();
   final Cell windowBytes = new Cell();
   final Cell scratchBytes = new Cell();
+  private final Cell[] events = new Cell[TierCounts.SIZE];
   private final EnumMap<IgnoreReason, Cell> ignored = new EnumMap<>(IgnoreReason.class);
   private final EnumMap<KvEventErrorKind, Cell> errors = new EnumMap<>(KvEventErrorKind.class);
 
   PoolCounters() {
+    Arrays.setAll(events, index -> new Cell());
     for (IgnoreReason reason : IgnoreReason.values()) {
       ignored.put(reason, new Cell());
     }
     for (KvEventErrorKind kind : KvEventErrorKind.values()) {
       errors.put(kind, new Cell());
     }
+  }
+
+  void countEvent(KvEvent event) {
+    events[TierCounts.index(event.kind(), event.tier())].increment();
   }
 
   void countIgnored(IgnoreReason reason) {
@@ -80,6 +89,7 @@ final class PoolCounters {
         occupiedSlots.get(),
         unknownRemovals.get(),
         parentNotFound.get(),
+        parentNotFoundBlocks.get(),
         capacityFailures.get(),
         physicalTouches.get(),
         distinctTouchedBuckets.get(),
@@ -93,6 +103,7 @@ final class PoolCounters {
         ownerBytes.get(),
         windowBytes.get(),
         scratchBytes.get(),
+        new TierCounts(Arrays.stream(events).map(Cell::get).toList()),
         values(ignored),
         values(errors));
   }

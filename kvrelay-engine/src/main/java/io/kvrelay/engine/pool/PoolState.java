@@ -74,6 +74,7 @@ public final class PoolState {
   public EventOutcome apply(KvEvent event) {
     EventOutcome result = outcome;
     result.reset();
+    counters.countEvent(event);
     if (!isPrimary(event, result)) {
       return result;
     }
@@ -120,6 +121,7 @@ public final class PoolState {
     counters.capacityFailures.add(store.omissions());
     if (error == KvEventErrorKind.PARENT_BLOCK_NOT_FOUND) {
       counters.parentNotFound.increment();
+      counters.parentNotFoundBlocks.add(event.length());
     }
     return error;
   }

@@ -13,6 +13,7 @@ import java.util.Map;
  * @param occupiedSlots blocks that have their copy in the filter
  * @param unknownRemovals removals of engine hashes that were not mapped
  * @param parentNotFound stores refused because their parent was not mapped
+ * @param parentNotFoundBlocks blocks of those stores
  * @param capacityFailures blocks that the filter had no room for, counted at each attempt with
  *     relocation
  * @param physicalTouches writes of filter buckets by inserts and removals
@@ -27,6 +28,7 @@ import java.util.Map;
  * @param ownerBytes memory of the owner table
  * @param windowBytes memory of the dirty window
  * @param scratchBytes working memory of the largest event so far
+ * @param events events applied, ignored and refused, by kind and tier
  * @param ignored events that do not concern this index, by reason; immutable
  * @param errors events by their first error, by kind; immutable
  */
@@ -37,6 +39,7 @@ public record PoolStatistics(
     long occupiedSlots,
     long unknownRemovals,
     long parentNotFound,
+    long parentNotFoundBlocks,
     long capacityFailures,
     long physicalTouches,
     long distinctTouchedBuckets,
@@ -50,6 +53,7 @@ public record PoolStatistics(
     long ownerBytes,
     long windowBytes,
     long scratchBytes,
+    TierCounts events,
     Map<IgnoreReason, Long> ignored,
     Map<KvEventErrorKind, Long> errors) {
 

@@ -107,6 +107,21 @@ public final class PoolHandle {
   }
 
   /**
+   * Replaces names and roles in one step, and so with one revision of the catalog.
+   *
+   * @param registrations at least one
+   * @param roles at least one, distinct
+   * @return false if the generation is not active
+   * @throws io.kvrelay.api.RelayException with {@code INVALID_REQUEST} if either is invalid; all
+   *     old ones stay
+   */
+  public boolean update(List<ModelRegistration> registrations, List<WorkerRole> roles) {
+    CatalogRules.check(registrations);
+    CatalogRules.checkRoles(roles);
+    return registry.describe(generation, registrations, roles);
+  }
+
+  /**
    * Replaces the pool's load. The list is published only if it changed.
    *
    * @param load the load of exactly this generation, or null while nothing is known of its serving

@@ -1,20 +1,33 @@
 package io.kvrelay.engine.relay;
 
 import io.kvrelay.api.DcId;
+import io.kvrelay.api.EndpointId;
+import io.kvrelay.api.Member;
 import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
+import io.kvrelay.api.RelayHealth;
 import io.kvrelay.api.RelayIdentity;
 import io.kvrelay.api.RelayPublicationSource;
 import io.kvrelay.api.TopologyEntry;
 import io.kvrelay.api.TopologySnapshot;
+import io.kvrelay.api.deployment.DeploymentFactsSource;
+import io.kvrelay.api.deployment.DiscoveryScope;
+import io.kvrelay.api.deployment.LoadReportSource;
+import io.kvrelay.api.events.KvEventSource;
 import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.SystemRuntime;
+import io.kvrelay.api.transport.ExportOptions;
+import io.kvrelay.api.transport.RelayExport;
 import io.kvrelay.engine.hash.Identities;
 import io.kvrelay.engine.pool.PoolActor;
 import io.kvrelay.engine.publication.PoolHandle;
 import io.kvrelay.engine.publication.PoolRegistry;
 import io.kvrelay.engine.publication.PoolSpec;
 import io.kvrelay.engine.publication.PublicationConfig;
+import io.kvrelay.engine.topology.HealthTracker;
+import java.lang.System.Logger.Level;
+import java.net.URI;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -31,14 +44,21 @@ import org.jspecify.annotations.Nullable;
  * The relay of one data center: takes the KV-cache events of its workers, keeps exact ownership,
  * and publishes a compact projection of it, pool by pool.
  *
- * <p>Open one {@linkplain #openPool pool} for each serving endpoint, hand every event of its
- * workers to it in order, and give {@link #source()} to transports or, in the same JVM, to a view.
+ * <p>There are two ways to run one, and they may be mixed. Either it follows a {@linkplain
+ * Builder#deployment deployment}: it is told which endpoints and workers there are and where their
+ * events come from, and opens, recovers and retires pools by itself; readiness and load follow. Or
+ * the host opens one {@linkplain #openPool pool} for each serving endpoint and hands every event of
+ * its workers to it in order.
+ *
+ * <p>Give {@link #source()} to transports, or {@link #export} it here, or attach a view in the same
+ * JVM to it.
  *
  * <p>Thread safe. No method blocks but {@link #close()}, and that only if the relay runs on a
  * runtime of its own. One life of a relay is one {@linkplain #identity() identity}: whoever follows
  * it takes a new one for another relay and starts over.
  */
 public final class KvDcRelay implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(KvDcRelay.class.getName());
   private static final long CLOSE_SECONDS = 5;
 
   private final RelayRuntime runtime;
@@ -47,6 +67,9 @@ public final class KvDcRelay implements AutoCloseable {
   private final RelayIdentity identity;
   private final PoolRegistry registry;
   private final Set<KvPool> pools = ConcurrentHashMap.newKeySet();
+  private final HealthTracker health = new HealthTracker();
+  private final Exports exports = new Exports(health);
+  private final @Nullable Deployment deployment;
 
   // Guarded by this.
   private @Nullable CompletableFuture<Void> shutdown;
@@ -65,6 +88,20 @@ public final class KvDcRelay implements AutoCloseable {
             instance == null ? runtime.randomLong() & Long.MAX_VALUE : instance,
             runtime.randomLong() & Long.MAX_VALUE);
     this.registry = PoolRegistry.create(identity, b.publication, runtime);
+    Deployment.Sources sources = b.sources();
+    this.deployment =
+        sources == null
+            ? null
+            : new Deployment(
+                sources, b.deploymentConfig, dcId, registry, runtime, this::hostFailed);
+    this.topologyGiven = deployment != null;
+  }
+
+  private void hostFailed(String reason) {
+    if (health.hostFailed(reason)) {
+      LOG.log(Level.ERROR, () -> "relay " + identity + " stops: " + reason);
+      shutdown();
+    }
   }
 
   /**
@@ -139,6 +176,11 @@ public final class KvDcRelay implements AutoCloseable {
         .thenApply(this::register);
   }
 
+  /** For tests that reach into a running pool. */
+  @Nullable Deployment deployment() {
+    return deployment;
+  }
+
   private synchronized boolean isShuttingDown() {
     return shutdown != null;
   }
@@ -165,8 +207,14 @@ public final class KvDcRelay implements AutoCloseable {
    *
    * @param snapshot the whole truth at its revision; one with a lower revision than the last is
    *     ignored and counted
+   * @throws RelayException with {@code INVALID_REQUEST} if the relay follows a deployment, from
+   *     which readiness follows
    */
   public void setTopology(TopologySnapshot snapshot) {
+    if (deployment != null) {
+      throw new RelayException(
+          RelayErrorReason.INVALID_REQUEST, "readiness follows from the deployment's facts");
+    }
     long before;
     synchronized (this) {
       topologyGiven = true;
@@ -201,36 +249,111 @@ public final class KvDcRelay implements AutoCloseable {
    * @return the numbers of this moment
    */
   public KvRelayStatistics statistics() {
-    List<KvPoolStatistics> open =
-        pools.stream()
-            .map(KvPool::statistics)
-            .sorted(Comparator.comparing(pool -> pool.producer().poolId()))
-            .toList();
-    return new KvRelayStatistics(identity, registry.statistics(), open);
+    List<KvPoolStatistics> open = new ArrayList<>();
+    pools.forEach(pool -> open.add(pool.statistics()));
+    Deployment followed = deployment;
+    if (followed != null) {
+      open.addAll(followed.poolStatistics());
+    }
+    open.sort(Comparator.comparing(pool -> pool.producer().poolId()));
+    return new KvRelayStatistics(
+        identity, registry.statistics(), open, followed == null ? null : followed.statistics());
   }
 
   /**
-   * Shuts down: publishes what is pending, then ends every stream and every pool. New pools are
-   * refused from now on, events once what was pending is published. Idempotent; does not wait.
+   * How the relay is, and what is wrong with whom.
+   *
+   * @return the verdict of this moment, and what it rests on
+   */
+  public RelayHealth health() {
+    exports.refresh();
+    int open = 0;
+    int fenced = 0;
+    for (KvPool pool : pools) {
+      open++;
+      fenced += pool.fenced().toCompletableFuture().isDone() ? 1 : 0;
+    }
+    Deployment followed = deployment;
+    return followed == null
+        ? health.health(open, open - fenced, fenced, null, List.of())
+        : followed.health(health, open, fenced);
+  }
+
+  /**
+   * Serves what this relay publishes under an address, and watches that in {@link #health()}. The
+   * export ends with the relay, or when it is closed.
+   *
+   * @param address where
+   * @param options settings
+   * @return the export
+   * @throws RelayException if the address cannot be served
+   */
+  public RelayExport export(URI address, ExportOptions options) {
+    return exports.open(source(), address, options);
+  }
+
+  /**
+   * Clears one rank by hand: everything it holds disappears, and its source is taken up again from
+   * the beginning. For a worker whose cache was emptied without a word.
+   *
+   * @param endpoint the serving endpoint
+   * @param member the rank
+   * @return a stage that completes once nothing of the rank is left; fails with a {@link
+   *     RelayException} {@code POOL_NOT_FOUND} if the endpoint has no running pool, {@code
+   *     INVALID_REQUEST} if the pool follows a deployment that does not expect this rank
+   */
+  public CompletionStage<Void> clearRank(EndpointId endpoint, Member member) {
+    Deployment followed = deployment;
+    if (followed != null && followed.has(endpoint)) {
+      return followed.clearRank(endpoint, member);
+    }
+    for (KvPool pool : pools) {
+      if (pool.descriptor().servingEndpoint().equals(endpoint)) {
+        return pool.resetRank(member);
+      }
+    }
+    return CompletableFuture.failedStage(
+        new RelayException(
+            RelayErrorReason.POOL_NOT_FOUND, "endpoint = " + endpoint + ": has no running pool"));
+  }
+
+  /**
+   * Shuts down: pools leave the catalog and what is pending is published, then every stream, pool
+   * and export ends. New pools are refused from now on, events once what was pending is published.
+   * Pools of a deployment are retired in order, for as long as {@link
+   * DeploymentConfig#stopTimeout()} allows. Idempotent; does not wait.
    *
    * @return a stage that completes once all is ended
    */
   public synchronized CompletionStage<Void> shutdown() {
     CompletableFuture<Void> ending = shutdown;
     if (ending == null) {
-      CompletableFuture<?>[] drained =
-          pools.stream().map(KvPool::drain).toArray(CompletableFuture<?>[]::new);
+      health.shuttingDown();
+      List<CompletableFuture<?>> steps = new ArrayList<>();
+      pools.forEach(pool -> steps.add(pool.drain()));
+      if (deployment != null) {
+        steps.add(deployment.stop().toCompletableFuture());
+      }
       // Asynchronously: it calls whoever waits for the end, and must not do that under this lock.
       ending =
-          CompletableFuture.allOf(drained).thenRunAsync(registry::shutdown, runtime.executor());
+          CompletableFuture.allOf(steps.toArray(CompletableFuture<?>[]::new))
+              .thenRunAsync(this::end, runtime.executor());
       shutdown = ending;
     }
     return ending.minimalCompletionStage();
   }
 
+  private void end() {
+    registry.shutdown();
+    exports.close();
+  }
+
   /**
    * Shuts down. On a runtime of the host this does not wait; on a runtime of its own it waits up to
    * five seconds for the end and leaves no thread behind. Idempotent.
+   *
+   * <p>A host that unloads the relay's classes waits for the stage of {@link #shutdown()} before it
+   * ends its own runtime: nothing of the relay runs or is scheduled after that.
    */
   @Override
   public void close() {
@@ -254,6 +377,11 @@ public final class KvDcRelay implements AutoCloseable {
     private @Nullable RelayRuntime runtime;
     private @Nullable Long instanceId;
     private PublicationConfig publication = PublicationConfig.DEFAULTS;
+    private @Nullable DeploymentFactsSource facts;
+    private DiscoveryScope scope = DiscoveryScope.ALL;
+    private @Nullable KvEventSource events;
+    private @Nullable LoadReportSource loads;
+    private DeploymentConfig deploymentConfig = DeploymentConfig.DEFAULTS;
 
     private Builder() {}
 
@@ -315,10 +443,70 @@ public final class KvDcRelay implements AutoCloseable {
     }
 
     /**
+     * Makes the relay follow a deployment: the facts say which endpoints, workers and event sources
+     * there are. Unless this is called the host opens pools itself.
+     *
+     * @param facts what is told
+     * @param scope which part of it counts
+     * @return this
+     */
+    public Builder deployment(DeploymentFactsSource facts, DiscoveryScope scope) {
+      this.facts = facts;
+      this.scope = scope;
+      return this;
+    }
+
+    /**
+     * Sets where the events of the deployment's ranks come from; nowhere unless set.
+     *
+     * @param events live events and history
+     * @return this
+     */
+    public Builder events(KvEventSource events) {
+      this.events = events;
+      return this;
+    }
+
+    /**
+     * Sets where the load reports of the deployment's ranks come from; nowhere unless set.
+     *
+     * @param loads the reports
+     * @return this
+     */
+    public Builder loadReports(LoadReportSource loads) {
+      this.loads = loads;
+      return this;
+    }
+
+    /**
+     * Sets how the deployment's pools are run.
+     *
+     * @param config filters, cadence, recovery
+     * @return this
+     */
+    public Builder deploymentConfig(DeploymentConfig config) {
+      this.deploymentConfig = config;
+      return this;
+    }
+
+    private Deployment.@Nullable Sources sources() {
+      DeploymentFactsSource given = facts;
+      if (given == null) {
+        return null;
+      }
+      return new Deployment.Sources(
+          given,
+          scope,
+          events == null ? KvEventSource.NONE : events,
+          loads == null ? LoadReportSource.NONE : loads);
+    }
+
+    /**
      * Starts the relay.
      *
      * @return the relay; close it
-     * @throws RelayException with {@code INVALID_CONFIGURATION} if no data center was given
+     * @throws RelayException with {@code INVALID_CONFIGURATION} if no data center was given, or
+     *     events or load reports without a deployment
      */
     public KvDcRelay start() {
       DcId given = dcId;
@@ -326,7 +514,16 @@ public final class KvDcRelay implements AutoCloseable {
         throw new RelayException(
             RelayErrorReason.INVALID_CONFIGURATION, "dcName is missing, and so is dcId");
       }
-      return new KvDcRelay(this, given);
+      if (facts == null && (events != null || loads != null)) {
+        throw new RelayException(
+            RelayErrorReason.INVALID_CONFIGURATION,
+            (events != null ? "events" : "loadReports") + " is set, but deployment is missing");
+      }
+      KvDcRelay relay = new KvDcRelay(this, given);
+      if (relay.deployment != null) {
+        relay.deployment.start();
+      }
+      return relay;
     }
   }
 }

@@ -287,10 +287,12 @@ public final class KvPool implements AutoCloseable {
   public KvPoolStatistics statistics() {
     return new KvPoolStatistics(
         identity(),
+        descriptor().servingEndpoint(),
         actor.statistics(),
         rejectedEvents.sum(),
         rejectedSources.sum(),
-        recoveredRanks.sum());
+        recoveredRanks.sum(),
+        null);
   }
 
   /**

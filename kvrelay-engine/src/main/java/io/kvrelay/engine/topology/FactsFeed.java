@@ -35,6 +35,7 @@ public final class FactsFeed {
   private final DeploymentFactsSource source;
   private final DiscoveryScope scope;
   private final Consumer<DeploymentView> sink;
+  private final Consumer<RuntimeException> onDefect;
   private final SerialExecutor mailbox;
   private final LongAdder snapshots = new LongAdder();
   private final LongAdder unchanged = new LongAdder();
@@ -57,12 +58,16 @@ public final class FactsFeed {
    * @param source the provider
    * @param scope what counts
    * @param sink takes each view that differs from the one before
+   * @param onDefect told if facts could not be evaluated or the sink threw: what was published is
+   *     no longer what the facts say, so the relay must stop
    */
   public FactsFeed(
       RelayRuntime runtime,
       DeploymentFactsSource source,
       DiscoveryScope scope,
-      Consumer<DeploymentView> sink) {
+      Consumer<DeploymentView> sink,
+      Consumer<RuntimeException> onDefect) {
+    this.onDefect = onDefect;
     this.runtime = runtime;
     this.source = source;
     this.scope = scope;
@@ -133,9 +138,17 @@ public final class FactsFeed {
     } else {
       error = null;
       delay.reset();
-      publish(tracker.update(facts));
+      evaluate(facts);
     }
     opening.more();
+  }
+
+  private void evaluate(DeploymentFacts facts) {
+    try {
+      publish(tracker.update(facts));
+    } catch (RuntimeException defect) {
+      onDefect.accept(defect);
+    }
   }
 
   private void publish(DeploymentView next) {

@@ -66,25 +66,48 @@ public final class HealthTracker {
   }
 
   /**
-   * The verdict and what it rests on.
+   * The verdict over slots and what it rests on.
    *
    * @param slots the endpoints
    * @param factsError why the facts may be out of date, or null
    * @param inputs inputs without effect
    * @return health at this moment
    */
-  public synchronized RelayHealth health(
+  public RelayHealth health(
       EndpointSlots slots, @Nullable String factsError, List<RelayHealth.Problem> inputs) {
     List<RelayHealth.Problem> problems = new ArrayList<>(slots.problems());
     problems.addAll(inputs);
-    int fenced = slots.count(SlotState.FENCED);
+    return health(
+        slots.count(null),
+        slots.count(SlotState.ACTIVE),
+        slots.count(SlotState.FENCED),
+        factsError,
+        problems);
+  }
+
+  /**
+   * The verdict and what it rests on.
+   *
+   * @param endpoints endpoints known
+   * @param active those with a running pool
+   * @param fenced those kept from having one
+   * @param factsError why the facts may be out of date, or null
+   * @param problems what is wrong with single endpoints and inputs
+   * @return health at this moment
+   */
+  public synchronized RelayHealth health(
+      int endpoints,
+      int active,
+      int fenced,
+      @Nullable String factsError,
+      List<RelayHealth.Problem> problems) {
     boolean wanHealthy = !wanEnabled || (wanServing && wanError == null);
     return new RelayHealth(
         !shuttingDown && hostError == null && fenced == 0 && wanHealthy,
         shuttingDown,
         hostError,
-        slots.count(null),
-        slots.count(SlotState.ACTIVE),
+        endpoints,
+        active,
         fenced,
         wanEnabled,
         wanServing,

@@ -1,5 +1,6 @@
 package io.kvrelay.engine.topology;
 
+import io.kvrelay.api.KvEventErrorKind;
 import io.kvrelay.api.Member;
 import java.util.OptionalLong;
 
@@ -10,10 +11,10 @@ import java.util.OptionalLong;
  * @param publisherId the publisher whose event it was (unsigned)
  * @param action what must happen
  * @param eventId the event, if it was one
- * @param detail for people
+ * @param kind what was wrong with it
  */
 public record SourceFault(
-    Member member, long publisherId, Action action, OptionalLong eventId, String detail) {
+    Member member, long publisherId, Action action, OptionalLong eventId, KvEventErrorKind kind) {
   /** What must happen to the rank, the stronger one last. */
   public enum Action {
     /** Recover it. */

@@ -300,6 +300,20 @@ class PoolStateTest {
     }
   }
 
+  /** Missing parents are counted in blocks, and events by kind and tier. */
+  @Test
+  void missingParentsAreCountedInBlocksAndEventsByKindAndTier() {
+    apply(store(A, 1, 2).parent(engine(9)));
+    apply(store(A, 3).tier(StorageTier.HOST_PINNED));
+    apply(store(A, 4));
+
+    PoolStatistics statistics = pool.statistics();
+    assertThat(statistics.parentNotFoundBlocks()).isEqualTo(2);
+    assertThat(statistics.events().of(KvEvent.Kind.STORED, StorageTier.DEVICE)).isEqualTo(2);
+    assertThat(statistics.events().of(KvEvent.Kind.STORED, StorageTier.HOST_PINNED)).isEqualTo(1);
+    assertThat(statistics.events().of(KvEvent.Kind.REMOVED, StorageTier.DEVICE)).isZero();
+  }
+
   @Test
   void anUnknownParentRefusesTheEventWholly() {
     apply(store(B, 9));

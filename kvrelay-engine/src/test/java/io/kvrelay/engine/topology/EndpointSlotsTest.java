@@ -7,6 +7,7 @@ import static io.kvrelay.engine.topology.Cards.source;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvrelay.api.EndpointId;
+import io.kvrelay.api.KvEventErrorKind;
 import io.kvrelay.api.Member;
 import io.kvrelay.api.RelayHealth;
 import io.kvrelay.api.ServingState;
@@ -74,7 +75,12 @@ class EndpointSlotsTest {
   }
 
   private static SourceFault fault(long worker, Action action) {
-    return new SourceFault(new Member(worker, 0), 11, action, OptionalLong.of(3), "a test's");
+    return new SourceFault(
+        new Member(worker, 0),
+        11,
+        action,
+        OptionalLong.of(3),
+        KvEventErrorKind.PARENT_BLOCK_NOT_FOUND);
   }
 
   private long counted(Event event) {

@@ -27,6 +27,7 @@ class FactsFeedTest {
   private final List<DeploymentView> views = new ArrayList<>();
   private final List<Flow.Subscriber<? super DeploymentFacts>> subscribers = new ArrayList<>();
   private final List<DiscoveryScope> scopes = new ArrayList<>();
+  private final List<RuntimeException> defects = new ArrayList<>();
   private int cancelled;
   private boolean refuse;
 
@@ -53,7 +54,7 @@ class FactsFeedTest {
       };
 
   private FactsFeed start(DiscoveryScope scope) {
-    FactsFeed feed = new FactsFeed(runtime, scripted, scope, views::add);
+    FactsFeed feed = new FactsFeed(runtime, scripted, scope, views::add, defects::add);
     feed.start();
     runtime.runUntilIdle();
     return feed;
@@ -77,7 +78,7 @@ class FactsFeedTest {
   @Test
   void aHostsFactsBecomeAView() {
     HostDeployment host = new HostDeployment(runtime.executor());
-    FactsFeed feed = new FactsFeed(runtime, host, DiscoveryScope.ALL, views::add);
+    FactsFeed feed = new FactsFeed(runtime, host, DiscoveryScope.ALL, views::add, defects::add);
     feed.start();
     runtime.runUntilIdle();
     host.edit(
@@ -199,5 +200,23 @@ class FactsFeedTest {
 
     assertThat(last().problems())
         .containsExactly(new RelayHealth.Problem("v1/mdc/x", "kvBlockSize = -1"));
+  }
+
+  @Test
+  void factsThatCannotBeAppliedAreReportedAsADefect() {
+    IllegalStateException broken = new IllegalStateException("no incarnation is left");
+    FactsFeed feed =
+        new FactsFeed(
+            runtime,
+            scripted,
+            DiscoveryScope.ALL,
+            view -> {
+              throw broken;
+            },
+            defects::add);
+    feed.start();
+    runtime.runUntilIdle();
+    deliver(facts(1, base(E1, 1, "m").build()));
+    assertThat(defects).containsExactly(broken);
   }
 }

@@ -2,6 +2,7 @@ package io.kvrelay.engine.topology;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvrelay.api.KvEventErrorKind;
 import io.kvrelay.api.Member;
 import io.kvrelay.engine.topology.SourceFault.Action;
 import java.util.OptionalLong;
@@ -12,7 +13,11 @@ class FaultQueueTest {
 
   private static SourceFault fault(long worker, long publisher, Action action) {
     return new SourceFault(
-        new Member(worker, 0), publisher, action, OptionalLong.empty(), "a test's fault");
+        new Member(worker, 0),
+        publisher,
+        action,
+        OptionalLong.empty(),
+        KvEventErrorKind.BLOCK_NOT_FOUND);
   }
 
   @Test

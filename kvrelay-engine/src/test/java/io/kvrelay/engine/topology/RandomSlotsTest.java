@@ -3,6 +3,7 @@ package io.kvrelay.engine.topology;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvrelay.api.EndpointId;
+import io.kvrelay.api.KvEventErrorKind;
 import io.kvrelay.api.Member;
 import io.kvrelay.api.deployment.DiscoveryScope;
 import io.kvrelay.api.deployment.EndpointSources;
@@ -226,7 +227,12 @@ class RandomSlotsTest {
     } else {
       Action action = random.nextBoolean() ? Action.RECOVER : Action.REJECT;
       sink.sourceFault(
-          new SourceFault(new Member(worker, 0), worker, action, OptionalLong.empty(), "random"));
+          new SourceFault(
+              new Member(worker, 0),
+              worker,
+              action,
+              OptionalLong.empty(),
+              KvEventErrorKind.BLOCK_NOT_FOUND));
     }
   }
 
