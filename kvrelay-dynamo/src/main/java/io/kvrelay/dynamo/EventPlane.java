@@ -124,8 +124,7 @@ final class EventPlane implements AutoCloseable {
    *
    * @return ends it; its stage completes once the receiver is not called any more
    */
-  KvEventSource.Following follow(
-      EndpointId endpoint, Topic topic, Receiver receiver) {
+  KvEventSource.Following follow(EndpointId endpoint, Topic topic, Receiver receiver) {
     Interest interest = new Interest(endpoint, topic);
     command(
         () -> {

@@ -76,11 +76,12 @@ final class QueryClient {
     } catch (RejectedExecutionException full) {
       question.answer.completeExceptionally(new IOException("too many questions under way"));
     }
-    var unused = question.answer.whenComplete(
-        (reply, failure) -> {
-          underWay.remove(question);
-          (failure == null ? answered : failed).increment();
-        });
+    var unused =
+        question.answer.whenComplete(
+            (reply, failure) -> {
+              underWay.remove(question);
+              (failure == null ? answered : failed).increment();
+            });
     return question.answer;
   }
 
@@ -119,11 +120,12 @@ final class QueryClient {
               () ->
                   answer.completeExceptionally(
                       new IOException("no complete answer within " + timeout)));
-      var unused = answer.whenComplete(
-          (reply, failure) -> {
-            patience.cancel();
-            abandon();
-          });
+      var unused =
+          answer.whenComplete(
+              (reply, failure) -> {
+                patience.cancel();
+                abandon();
+              });
     }
 
     /** Whatever is being waited for ends. */
