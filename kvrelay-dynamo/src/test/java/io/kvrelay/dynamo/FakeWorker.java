@@ -138,7 +138,7 @@ final class FakeWorker implements AutoCloseable {
     this.root = root;
     this.id = id;
     this.publisher = publisher;
-    this.events = context.createSocket(SocketType.PUB);
+    this.events = context.createSocket(SocketType.XPUB);
     this.load = context.createSocket(SocketType.XPUB);
     this.eventsPort = events.bindToRandomPort("tcp://127.0.0.1");
     this.loadPort = load.bindToRandomPort("tcp://127.0.0.1");
@@ -313,9 +313,18 @@ final class FakeWorker implements AutoCloseable {
 
   /** Waits until somebody listens to the load. */
   void awaitLoadSubscriber() {
-    load.setReceiveTimeOut(20_000);
-    if (load.recv() == null) {
-      throw new AssertionError("nobody subscribed to the load within 20 s");
+    awaitSubscriber(load);
+  }
+
+  /** Waits until somebody listens to the events. */
+  void awaitEventSubscriber() {
+    awaitSubscriber(events);
+  }
+
+  private static void awaitSubscriber(ZMQ.Socket socket) {
+    socket.setReceiveTimeOut(20_000);
+    if (socket.recv() == null) {
+      throw new AssertionError("nobody subscribed within 20 s");
     }
   }
 
