@@ -4,7 +4,7 @@ import java.util.Objects;
 
 /**
  * The chain from local hashes to sequence hashes, the canonical names of prefixes. Producer and
- * search call the same {@link #child}; nothing else in the engine chains hashes.
+ * search chain through this class; nothing else in the engine chains hashes.
  *
  * <p>Static, thread safe, allocation-free except where an array is returned. The chain seed is
  * never salted: salts act through the local hashes alone.
@@ -71,11 +71,7 @@ public final class SequenceHashes {
       long parent, long[] locals, int from, int to, long[] out, int outFrom) {
     Objects.checkFromToIndex(from, to, locals.length);
     Objects.checkFromIndexSize(outFrom, to - from, out.length);
-    long previous = parent;
-    for (int i = from, o = outFrom; i < to; i++, o++) {
-      previous = child(previous, locals[i]);
-      out[o] = previous;
-    }
+    CHAIN.chain(parent, locals, from, to, out, outFrom);
   }
 
   /**

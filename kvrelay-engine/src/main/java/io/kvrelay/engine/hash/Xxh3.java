@@ -122,6 +122,33 @@ public final class Xxh3 {
   }
 
   /**
+   * Hashes a chain: each time the 16 bytes of the hash before and of the next value. The same
+   * hashes as {@link #hashLongs} one after the other, but every step waits for the one before it,
+   * so the order of operations is chosen for the shortest path from hash to hash: the next input is
+   * formed from the halves of the last mixing step, not from their result.
+   *
+   * @param first the hash before the first one
+   * @param values the values
+   * @param from index of the first value
+   * @param to index after the last one
+   * @param out receives the hashes; may be {@code values} itself
+   * @param outFrom where the first one goes; not above {@code from} if both are one array
+   */
+  public void chain(long first, long[] values, int from, int to, long[] out, int outFrom) {
+    long flipLow = flipLow9to16;
+    long flipHigh = flipHigh9to16;
+    long low = first ^ flipLow;
+    for (int i = from, o = outFrom; i < to; i++, o++) {
+      long high = values[i] ^ flipHigh;
+      long mixed = high + 16 + Long.reverseBytes(low) + fold(low, high);
+      mixed = (mixed ^ (mixed >>> 37)) * PRIME_MX1;
+      long shifted = mixed >>> 32;
+      out[o] = mixed ^ shifted;
+      low = (mixed ^ flipLow) ^ shifted;
+    }
+  }
+
+  /**
    * Hashes a range of an array. Allocates if the range is longer than 240 bytes.
    *
    * @param source the array
@@ -271,7 +298,7 @@ public final class Xxh3 {
    * unsigned one.
    */
   static long fold(long a, long b) {
-    return (a * b) ^ (Math.multiplyHigh(a, b) + ((a >> 63) & b) + ((b >> 63) & a));
+    return (a * b) ^ (Math.multiplyHigh(a, b) + (((a >> 63) & b) + ((b >> 63) & a)));
   }
 
   static long u64(byte[] in, int at) {

@@ -38,24 +38,27 @@ final class HashChain {
     chained = to - from;
   }
 
-  /** The hash of a position; chains up to it. */
-  long at(int position) {
-    if (position >= chained) {
-      extend(position);
+  /**
+   * Chains all positions below one.
+   *
+   * @return the hashes; position 0 lies at {@link #offset}
+   */
+  long[] upTo(int end) {
+    if (end > chained) {
+      SequenceHashes.chainAfter(
+          own[chained - 1], locals, localsFrom + chained, localsFrom + end, own, chained);
+      chained = end;
     }
-    return hashes[offset + position];
+    return hashes;
   }
 
-  private void extend(int position) {
-    long[] out = own;
-    long[] in = locals;
-    int from = localsFrom;
-    long previous = out[chained - 1];
-    for (int i = chained; i <= position; i++) {
-      previous = SequenceHashes.child(previous, in[from + i]);
-      out[i] = previous;
-    }
-    chained = position + 1;
+  int offset() {
+    return offset;
+  }
+
+  /** The hash of a position; chains up to it. */
+  long at(int position) {
+    return upTo(position + 1)[offset + position];
   }
 
   /** Lets go of the caller's array. */

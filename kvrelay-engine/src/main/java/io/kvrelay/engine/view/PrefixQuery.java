@@ -46,21 +46,22 @@ final class PrefixQuery {
   /** Brackets with more positions inside are split before they are finished. */
   static final int FINAL_GAP = 3;
 
-  /**
-   * A bracket that is split gets probes sixteen blocks apart, or four if it is no wider than this.
-   */
-  private static final int WIDE_BRACKET = 16;
-
   private static final int MAX_STRIDE = 128;
 
-  /** Positions asked for ahead of being looked at, while the chain between them is short. */
-  private static final int AHEAD = 8;
+  /** Positions of a short stride are asked for in chunks of so many blocks, one chunk ahead. */
+  private static final int CHUNK = 16;
 
-  /** A power of two above {@link #AHEAD}. */
+  /** Blocks chained while the loads of a probe are under way. */
+  private static final int SHADOW = 24;
+
+  /** A power of two; more than two chunks have. */
   private static final int STRIDE_SLOTS = 16;
 
-  /** So few groups are checked ahead. */
+  /** So few groups have their checks and three steps of their search asked for ahead. */
   private static final int FEW_GROUPS = 2;
+
+  /** So few have two. */
+  private static final int SOME_GROUPS = 6;
 
   private static final int LANES = 64;
 
@@ -78,10 +79,13 @@ final class PrefixQuery {
   private LaneIndex.Capture capture;
   private int length;
 
-  // Lanes that are looked at a second time; one entry more than lanes, see Brackets.
-  private final int[] checkLane = new int[LANES + 1];
+  // Groups with lanes that are looked at a second time; one entry more than lanes, see Brackets.
   private final int[] checkLow = new int[LANES + 1];
-  private final int[] checkAbove = new int[LANES + 1];
+  private final int[] checkHigh = new int[LANES + 1];
+  private final long[] checkBelow = new long[LANES + 1];
+  private final long[] checkAbove = new long[LANES + 1];
+  private final int[] checkSlot = new int[LANES + 1];
+  private final int[] checkAboveSlot = new int[LANES + 1];
   private int checks;
   private long resume;
 
@@ -148,21 +152,23 @@ final class PrefixQuery {
     search(lanes, 0);
     while (resume != 0) {
       // Every round starts above the one before, so there is a last one.
-      int lane = Long.numberOfTrailingZeros(resume);
-      resume &= resume - 1;
-      search(1L << lane, depths[lane] + 1);
+      int depth = depths[Long.numberOfTrailingZeros(resume)];
+      long together = 0;
+      for (long left = resume; left != 0; left &= left - 1) {
+        int lane = Long.numberOfTrailingZeros(left);
+        together |= depths[lane] == depth ? 1L << lane : 0;
+      }
+      resume &= ~together;
+      search(together, depth + 1);
     }
   }
 
   private void search(long lanes, int start) {
     stride(lanes, start);
-    while (splitAll()) {
-      // every round cuts every wide bracket into parts
+    while (narrowAll()) {
+      // every round halves every wide bracket at least once
     }
     finishAll();
-    if (checks != 0) {
-      checkAll();
-    }
   }
 
   /** Bit i: lane i was ready when the last search began, and has a depth. */
@@ -195,135 +201,167 @@ final class PrefixQuery {
 
   private void stride(long lanes, int start) {
     int stride = strideOf(length);
-    int ahead = stride < MAX_STRIDE ? AHEAD : 1;
-    int asked = 0;
+    int chunk = Math.max(stride, CHUNK);
+    int lead = stride < MAX_STRIDE ? chunk : 0;
+    int asked = start;
     int low = start;
-    int index = 0;
     long alive = lanes;
     open.clear();
-    for (int position = start; position < length && alive != 0; position += stride, index++) {
-      for (; asked <= index + ahead && start + asked * stride < length; asked++) {
-        slots.fill(asked & (STRIDE_SLOTS - 1), chain.at(start + asked * stride), alive);
+    for (int position = start; position < length && alive != 0; position += stride) {
+      for (; asked <= position + lead && asked < length; asked += chunk) {
+        int end = Math.min(length, asked + chunk);
+        slots.fillRange(slotOf(asked - start, stride), chain, asked, end, stride, alive);
+        touched = slots.pull();
       }
-      touched = slots.pull();
-      long holders = slots.holders(index & (STRIDE_SLOTS - 1), alive);
+      if (lead == 0) {
+        chain.upTo(Math.min(length, position + SHADOW));
+      }
+      long holders = slots.holders(slotOf(position - start, stride), alive);
       long missed = alive & ~holders;
       if (position > start) {
-        open.add(low, position, missed);
+        open.add(low, position, missed, 0);
       } else if (start == 0) {
         settle(missed, 0);
       }
       alive &= holders;
       low = position;
     }
-    open.add(low, length, alive);
+    open.add(low, length, alive, 0);
   }
 
-  private static boolean isWide(Brackets brackets, int group) {
-    return brackets.high(group) - brackets.low(group) - 1 > FINAL_GAP;
+  private static int slotOf(int distance, int stride) {
+    return distance / stride & (STRIDE_SLOTS - 1);
+  }
+
+  /** Binary search steps until a bracket has no more than {@value #FINAL_GAP} positions inside. */
+  private static int stepsLeft(int low, int high) {
+    return Integer.SIZE - Integer.numberOfLeadingZeros((high - low - 1) >>> 2);
   }
 
   /** One round over all wide brackets. False if there was none. */
-  private boolean splitAll() {
+  private boolean narrowAll() {
     int wide = 0;
+    int most = 0;
     for (int group = 0; group < open.size(); group++) {
-      if (isWide(open, group)) {
-        fillParts(open.low(group), open.high(group), open.lanes(group), wide++ * SLOTS_PER_GROUP);
-      }
+      int steps = stepsLeft(open.low(group), open.high(group));
+      wide += steps > 0 ? 1 : 0;
+      most = Math.max(most, steps);
     }
     if (wide == 0) {
       return false;
     }
-    touched = slots.pull();
-    split.clear();
-    wide = 0;
+    int levels = Math.min(most, wide <= FEW_GROUPS ? 3 : wide <= SOME_GROUPS ? 2 : 1);
+    int tree = 0;
     for (int group = 0; group < open.size(); group++) {
-      if (isWide(open, group)) {
-        splitGroup(open.low(group), open.high(group), open.lanes(group), wide++ * SLOTS_PER_GROUP);
-      } else {
-        split.add(open.low(group), open.high(group), open.lanes(group));
+      int low = open.low(group);
+      int high = open.high(group);
+      int steps = Math.min(levels, stepsLeft(low, high));
+      if (steps > 0) {
+        slots.fillTree(tree, chain, low, high, steps, open.lanes(group));
+        open.aim(group, tree + 1);
+        tree += ProbeSlots.TREE;
       }
     }
-    Brackets done = open;
-    open = split;
-    split = done;
+    touched = slots.pull();
+    for (int level = 0; level < levels; level++) {
+      halveAll();
+    }
     return true;
   }
 
-  private static int step(int low, int high) {
-    return high - low > WIDE_BRACKET ? 16 : 4;
-  }
-
-  private void fillParts(int low, int high, long lanes, int slot) {
-    int step = step(low, high);
-    for (int i = 0, position = low + step; position < high; i++, position += step) {
-      slots.fill(slot + i, chain.at(position), lanes);
-    }
-  }
-
-  private void splitGroup(int low, int high, long lanes, int slot) {
-    int step = step(low, high);
-    long alive = lanes;
-    int at = low;
-    for (int i = 0, position = low + step; position < high; i++, position += step) {
-      long holders = slots.holders(slot + i, alive);
-      split.add(at, position, alive & ~holders);
-      alive &= holders;
-      at = position;
-    }
-    split.add(at, high, alive);
-  }
-
-  private void finishAll() {
-    int slot = 0;
-    for (int group = 0; group < open.size(); group++) {
-      int high = open.high(group);
-      long lanes = open.lanes(group);
-      for (int position = open.low(group) + 1; position < high; position++) {
-        slots.fill(slot++, chain.at(position), lanes);
-      }
-      if (open.size() <= FEW_GROUPS) {
-        expectCheck(open.low(group), high, lanes);
+  private void halveAll() {
+    Brackets whole = open;
+    Brackets halves = split;
+    halves.clear();
+    for (int group = 0; group < whole.size(); group++) {
+      int low = whole.low(group);
+      int high = whole.high(group);
+      long lanes = whole.lanes(group);
+      if (high - low - 1 > FINAL_GAP) {
+        int node = whole.node(group);
+        int middle = (low + high) >>> 1;
+        long holders = slots.holders(node, lanes);
+        int child = node + (node & (ProbeSlots.TREE - 1));
+        halves.add(low, middle, lanes & ~holders, child);
+        halves.add(middle, high, holders, child + 1);
+      } else {
+        halves.add(low, high, lanes, 0);
       }
     }
-    touched = slots.pull();
-    slot = 0;
-    checks = 0;
-    for (int group = 0; group < open.size(); group++) {
-      finishGroup(open.low(group), open.high(group), open.lanes(group), slot);
-      slot += open.high(group) - open.low(group) - 1;
-    }
+    open = halves;
+    split = whole;
   }
 
   /**
-   * Asks for what a check would look at. Few groups leave room for it among their loads; it decides
-   * nothing, since a check that was not expected looks at the same positions later.
+   * Probes what is left inside every bracket. Few groups leave room among their loads for what a
+   * check would look at; of many, most need none.
    */
-  private void expectCheck(int low, int high, long lanes) {
-    for (int position = Math.max(0, low + 1 - window); position < low; position++) {
-      slots.fill(SPARE_SLOT, chain.at(position), lanes);
+  private void finishAll() {
+    boolean few = open.size() <= FEW_GROUPS;
+    int slot = 0;
+    for (int group = 0; group < open.size(); group++) {
+      int low = open.low(group);
+      int high = open.high(group);
+      long lanes = open.lanes(group);
+      if (few) {
+        slot = slots.fillRange(slot, chain, windowBelow(low), low, 1, lanes);
+      }
+      open.aim(group, slot);
+      slot = slots.fillRange(slot, chain, low + 1, high, 1, lanes);
+      if (few && high + 1 < length) {
+        slot = slots.fillRange(slot, chain, high + 1, high + 2, 1, lanes);
+      }
     }
-    if (high + 1 < length) {
-      slots.fill(SPARE_SLOT, chain.at(high + 1), lanes);
+    touched = slots.pull();
+    checks = 0;
+    for (int group = 0; group < open.size(); group++) {
+      finishGroup(open.low(group), open.high(group), open.lanes(group), open.node(group));
     }
+    if (checks != 0) {
+      if (!few) {
+        fillChecks();
+      }
+      for (int check = 0; check < checks; check++) {
+        check(check);
+      }
+    }
+  }
+
+  private int windowBelow(int low) {
+    return Math.max(0, low + 1 - window);
   }
 
   /**
    * Bit i of a lane's presence is position {@code low + i}; it holds the first and not the last.
    */
   private void finishGroup(int low, int high, long lanes, int slot) {
+    int inside = high - low - 1;
+    boolean byRow = Long.bitCount(lanes) > ProbeSlots.FEW_LANES;
+    long first = byRow && inside > 0 ? slots.holders(slot, lanes) : 0;
+    long second = byRow && inside > 1 ? slots.holders(slot + 1, lanes) : 0;
+    long third = byRow && inside > 2 ? slots.holders(slot + 2, lanes) : 0;
+    long below = 0;
+    long above = 0;
     for (long left = lanes; left != 0; left &= left - 1) {
       int lane = Long.numberOfTrailingZeros(left);
-      long presence = (slots.presence(slot, high - low - 1, lane) << 1) | 1;
+      long presence =
+          byRow
+              ? (first >>> lane & 1) << 1 | (second >>> lane & 1) << 2 | (third >>> lane & 1) << 3 | 1
+              : slots.presence(slot, inside, lane) << 1 | 1;
       int end = highestCleanEnd(presence);
-      int below = end < window && low > 0 ? 1 : 0;
-      int above = low + end == high && high + 1 < length ? 1 : 0;
       depths[lane] = low + end;
-      checkLane[checks] = lane;
-      checkLow[checks] = low;
-      checkAbove[checks] = above;
-      checks += below | above;
+      below |= ((end - window) >>> 31 & 1L) << lane;
+      above |= ((inside - end) >>> 31 & 1L) << lane;
     }
+    below = low > 0 ? below : 0;
+    above = high + 1 < length ? above : 0;
+    checkLow[checks] = low;
+    checkHigh[checks] = high;
+    checkBelow[checks] = below;
+    checkAbove[checks] = above;
+    checkSlot[checks] = slot - (low - windowBelow(low));
+    checkAboveSlot[checks] = slot + inside;
+    checks += (below | above) != 0 ? 1 : 0;
   }
 
   /**
@@ -338,44 +376,54 @@ final class PrefixQuery {
     return 64 - Long.numberOfLeadingZeros(clean & ~(presence >>> 1));
   }
 
+  private void fillChecks() {
+    int slot = 0;
+    for (int check = 0; check < checks; check++) {
+      int low = checkLow[check];
+      checkSlot[check] = slot;
+      if (checkBelow[check] != 0) {
+        slot = slots.fillRange(slot, chain, windowBelow(low), low, 1, checkBelow[check]);
+      }
+      checkAboveSlot[check] = slot;
+      if (checkAbove[check] != 0) {
+        int high = checkHigh[check];
+        slot = slots.fillRange(slot, chain, high + 1, high + 2, 1, checkAbove[check]);
+      }
+    }
+    touched = slots.pull();
+  }
+
   /**
    * The second look at lanes whose depth lies at the edge of what is known: does the window below
    * the bracket hold, and is the miss above it an end or only a hole?
    */
-  private void checkAll() {
-    int slot = 0;
-    for (int i = 0; i < checks; i++) {
-      int depth = depths[checkLane[i]];
-      long lane = 1L << checkLane[i];
-      for (int position = checkFrom(i); position < checkLow[i]; position++) {
-        slots.fill(slot++, chain.at(position), lane);
+  private void check(int check) {
+    long failed = 0;
+    long below = checkBelow[check];
+    if (below != 0) {
+      int slot = checkSlot[check];
+      int count = checkLow[check] - windowBelow(checkLow[check]);
+      for (int i = 0; i < count; i++) {
+        failed |= below & ~slots.holders(slot + i, below);
       }
-      if (checkAbove[i] != 0) {
-        slots.fill(slot++, chain.at(depth + 1), lane);
-      }
+      failed = repairAll(failed);
     }
-    touched = slots.pull();
-    slot = 0;
-    for (int i = 0; i < checks; i++) {
-      int below = Math.max(0, checkLow[i] - checkFrom(i));
-      int count = below + checkAbove[i];
-      check(checkLane[i], slots.presence(slot, count, checkLane[i]), below);
-      slot += count;
+    long above = checkAbove[check] & ~failed;
+    if (above != 0) {
+      resume |= slots.holders(checkAboveSlot[check], above);
     }
   }
 
-  /** Where the window begins that belongs to a check. */
-  private int checkFrom(int i) {
-    return Math.max(0, depths[checkLane[i]] - window);
-  }
-
-  private void check(int lane, long presence, int below) {
-    long held = (1L << below) - 1;
-    if ((presence & held) != held) {
-      depths[lane] = repair(lane, depths[lane]);
-    } else if (presence >>> below != 0) {
-      resume |= 1L << lane;
+  /** Repairs lanes with a miss that may lie in their window. Returns those in whose it does. */
+  private long repairAll(long lanes) {
+    long repaired = 0;
+    for (long left = lanes; left != 0; left &= left - 1) {
+      int lane = Long.numberOfTrailingZeros(left);
+      int depth = repair(lane, depths[lane]);
+      repaired |= depth < depths[lane] ? 1L << lane : 0;
+      depths[lane] = depth;
     }
+    return repaired;
   }
 
   /** Moves a lane's end down to the lowest miss in its window until the window is clean. */

@@ -13,6 +13,11 @@ import io.kvrelay.engine.ckf.CkfAddressing;
  * <p>Not thread safe; allocates nothing.
  */
 final class ProbeSlots {
+  /** Slots of one tree, see {@link #fillTree}. */
+  static final int TREE = 8;
+
+  static final int MAX_LEVELS = 3;
+
   private static final long ONES = 0x0001_0001_0001_0001L;
   private static final long HIGHS = 0x8000_8000_8000_8000L;
   private static final int WORDS_PER_LINE = 8;
@@ -25,12 +30,14 @@ final class ProbeSlots {
   private static final int LINES_PER_SLOT = 16;
 
   /** Up to so many open lanes are looked at one by one, more by walking the row. */
-  private static final int FEW_LANES = 3;
+  static final int FEW_LANES = 3;
 
   private final int[] rowA;
   private final int[] rowB;
   private final long[] pattern;
   private final int[] lines;
+  private final int[] treeLow = new int[2 * TREE];
+  private final int[] treeHigh = new int[2 * TREE];
   private int listed;
   private TransposedTable table;
   private CkfAddressing addressing;
@@ -62,10 +69,12 @@ final class ProbeSlots {
     rowA[slot] = a;
     rowB[slot] = b;
     pattern[slot] = fingerprint * ONES;
+    int[] list = lines;
     int count = listed;
-    for (int lane = 0; lane < width; lane += WORDS_PER_LINE) {
-      lines[count] = a + lane;
-      lines[count + 1] = b + lane;
+    int columns = width;
+    for (int lane = 0; lane < columns; lane += WORDS_PER_LINE) {
+      list[count] = a + lane;
+      list[count + 1] = b + lane;
       long some = lanes >>> lane & LINE_OF_LANES;
       count += (int) (-some >>> 63) << 1;
     }
@@ -73,19 +82,62 @@ final class ProbeSlots {
   }
 
   /**
+   * Fills consecutive slots with positions {@code step} apart.
+   *
+   * @param from the first position
+   * @param to above the last one
+   * @return the slot after the last one
+   */
+  int fillRange(int slot, HashChain chain, int from, int to, int step, long lanes) {
+    int next = slot;
+    if (from < to) {
+      int last = from + (to - from - 1) / step * step;
+      long[] hashes = chain.upTo(last + 1);
+      int offset = chain.offset();
+      for (int position = from; position <= last; position += step) {
+        fill(next++, hashes[offset + position], lanes);
+      }
+    }
+    return next;
+  }
+
+  /**
+   * Fills the slots of a binary search: slot 1 of a tree with the middle of a bracket, slots {@code
+   * 2i} and {@code 2i + 1} with the middles of the halves that slot {@code i} divides.
+   *
+   * @param levels how many steps of the search, 1..{@value #MAX_LEVELS}
+   */
+  void fillTree(int tree, HashChain chain, int low, int high, int levels, long lanes) {
+    int[] lows = treeLow;
+    int[] highs = treeHigh;
+    lows[1] = low;
+    highs[1] = high;
+    for (int node = 1; node < 1 << levels; node++) {
+      int from = lows[node];
+      int to = highs[node];
+      int middle = (from + to) >>> 1;
+      fill(tree + node, chain.at(middle), lanes);
+      lows[2 * node] = from;
+      highs[2 * node] = middle;
+      lows[2 * node + 1] = middle;
+      highs[2 * node + 1] = to;
+    }
+  }
+
+  /**
    * Starts the loads of all listed lines. A loop of nothing but loads: the processor looks only a
    * few hundred instructions ahead of a load that it waits for, and every other one in between
-   * would take the place of another load.
+   * would take the place of another load. What is loaded decides nothing, so plain loads will do.
    *
    * @return nothing of meaning: it keeps the loads alive
    */
   long pull() {
-    TransposedTable words = table;
+    long[] words = table.words();
     int[] wanted = lines;
     int count = listed;
     long pulled = 0;
     for (int i = 0; i < count; i++) {
-      pulled ^= words.word(wanted[i]);
+      pulled ^= words[wanted[i]];
     }
     listed = 0;
     return pulled;
@@ -99,33 +151,41 @@ final class ProbeSlots {
   }
 
   private long holdersAmong(int slot, long lanes) {
+    long[] words = table.words();
+    int a = rowA[slot];
+    int b = rowB[slot];
+    long wanted = pattern[slot];
     long holders = 0;
     for (long left = lanes; left != 0; left &= left - 1) {
       int lane = Long.numberOfTrailingZeros(left);
-      holders |= presence(slot, 1, lane) << lane;
+      long found =
+          found(TransposedTable.word(words, a + lane), TransposedTable.word(words, b + lane), wanted);
+      holders |= (found | -found) >>> 63 << lane;
     }
     return holders;
   }
 
   private long holdersInRow(int slot) {
+    long[] words = table.words();
+    int a = rowA[slot];
+    int b = rowB[slot];
+    long wanted = pattern[slot];
+    int columns = width;
     long holders = 0;
-    for (int lane = 0; lane < width; lane += FOUND_FIELD) {
-      holders |= holdersFrom(slot, lane, Math.min(FOUND_FIELD, width - lane)) << lane;
+    for (int lane = 0; lane < columns; lane += FOUND_FIELD) {
+      int count = Math.min(FOUND_FIELD, columns - lane);
+      holders |= holdersFrom(words, a + lane, b + lane, wanted, count) << lane;
     }
     return holders;
   }
 
-  private long holdersFrom(int slot, int from, int count) {
-    TransposedTable words = table;
-    int a = rowA[slot] + from;
-    int b = rowB[slot] + from;
-    long wanted = pattern[slot];
+  private static long holdersFrom(long[] words, int a, int b, long wanted, int count) {
     long found = 0;
     for (int i = 0; i < count; i += 4) {
-      long first = found(words.word(a + i), words.word(b + i), wanted);
-      long second = found(words.word(a + i + 1), words.word(b + i + 1), wanted);
-      long third = found(words.word(a + i + 2), words.word(b + i + 2), wanted);
-      long fourth = found(words.word(a + i + 3), words.word(b + i + 3), wanted);
+      long first = foundAt(words, a + i, b + i, wanted);
+      long second = foundAt(words, a + i + 1, b + i + 1, wanted);
+      long third = foundAt(words, a + i + 2, b + i + 2, wanted);
+      long fourth = foundAt(words, a + i + 3, b + i + 3, wanted);
       found |= (first >>> 3 | second >>> 2 | third >>> 1 | fourth) >>> (FOUND_FIELD - 4 - i);
     }
     return gather(found);
@@ -133,15 +193,22 @@ final class ProbeSlots {
 
   /** Bit i: the lane holds the hash of slot {@code from + i}. At most 16 slots. */
   long presence(int from, int count, int lane) {
-    TransposedTable words = table;
+    long[] words = table.words();
+    int[] as = rowA;
+    int[] bs = rowB;
+    long[] patterns = pattern;
     long found = 0;
     for (int i = 0; i < count; i++) {
       int slot = from + i;
       found |=
-          found(words.word(rowA[slot] + lane), words.word(rowB[slot] + lane), pattern[slot])
+          foundAt(words, as[slot] + lane, bs[slot] + lane, patterns[slot])
               >>> (FOUND_FIELD - 1 - i);
     }
     return gather(found);
+  }
+
+  private static long foundAt(long[] words, int a, int b, long wanted) {
+    return found(TransposedTable.word(words, a), TransposedTable.word(words, b), wanted);
   }
 
   /**

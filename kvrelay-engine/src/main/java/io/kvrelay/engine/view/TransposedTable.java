@@ -66,15 +66,23 @@ final class TransposedTable {
   }
 
   long get(int bucket, int lane) {
-    return word(row(bucket) + lane);
+    return word(words, row(bucket) + lane);
   }
 
   void set(int bucket, int lane, long word) {
     WORDS.setOpaque(words, row(bucket) + lane, word);
   }
 
-  /** The word at an index. */
-  long word(int index) {
+  /**
+   * All words, for {@link #word} and for touching. A loop over rows keeps the array in a variable:
+   * an opaque read makes the compiler load fields again.
+   */
+  long[] words() {
+    return words;
+  }
+
+  /** The word at an index of {@link #words}. */
+  static long word(long[] words, int index) {
     return (long) WORDS.getOpaque(words, index);
   }
 
