@@ -16,13 +16,14 @@ import java.util.Objects;
  * it waits for them. So it asks for many rows before it looks at the first, in four stages.
  *
  * <ol>
- *   <li><b>Stride.</b> Every 4th, 16th or 128th position is probed, from the front, asked for some
- *       way ahead of being looked at; meanwhile the hash chain, itself one long dependency, goes
- *       on. The stage ends at the first position that no lane holds, so a shallow match never
- *       chains a long prompt to its end. A lane that first misses at one position ends between it
- *       and the one before: lanes that share this bracket form a group.
- *   <li><b>Split.</b> A bracket with more than {@value #FINAL_GAP} positions inside is cut by
- *       evenly spaced probes, all groups of a round together.
+ *   <li><b>Stride.</b> Every 4th, 16th or 128th position is probed, from the front; loads are under
+ *       way while the hash chain, itself one long dependency, goes on. The stage ends at the first
+ *       position that no lane holds, so a shallow match never chains a long prompt to its end. A
+ *       lane that first misses at one position ends between it and the one before: lanes that share
+ *       this bracket form a group.
+ *   <li><b>Halve.</b> Brackets with more than {@value #FINAL_GAP} positions inside are halved,
+ *       those of all groups in one round. Where groups are few, a round asks for both middles that
+ *       the next halving may want, and for the four after it, and so halves three times.
  *   <li><b>Finish.</b> All positions inside every bracket are probed in one round. A lane's end is
  *       the highest position there below which the verification window is clean.
  *   <li><b>Check.</b> Lanes that end at an edge of their bracket are looked at once more: the
@@ -31,8 +32,9 @@ import java.util.Objects;
  * </ol>
  *
  * <p>A lane's positions follow from its own answers and the prompt's length alone, so its depth
- * never depends on other lanes. Presence is kept as bit masks, of lanes at a position or of
- * positions in a lane; brackets follow from them by arithmetic, not by branches.
+ * never depends on other lanes; what is asked for ahead of need does not count. Presence is kept as
+ * bit masks, of lanes at a position or of positions in a lane; brackets follow from them by
+ * arithmetic, not by branches.
  *
  * <p>If a position in the window below a lane's end is a miss, the end moves down to it and its own
  * window is looked at, and so on: every step goes down, so no state, however contradictory or
@@ -88,6 +90,11 @@ final class PrefixQuery {
   private final int[] checkAboveSlot = new int[LANES + 1];
   private int checks;
   private long resume;
+
+  // What became of the last group: who holds what, who ends at which edge of the bracket.
+  private final long[] held = new long[FINAL_GAP + 2];
+  private long endedLow;
+  private long endedHigh;
 
   /** Receives what touched words held, so that no compiler finds the loads superfluous. */
   @SuppressWarnings("UnusedVariable")
@@ -331,43 +338,61 @@ final class PrefixQuery {
     return Math.max(0, low + 1 - window);
   }
 
-  /**
-   * Bit i of a lane's presence is position {@code low + i}; it holds the first and not the last.
-   */
   private void finishGroup(int low, int high, long lanes, int slot) {
     int inside = high - low - 1;
-    boolean byRow = Long.bitCount(lanes) > ProbeSlots.FEW_LANES;
-    long first = byRow && inside > 0 ? slots.holders(slot, lanes) : 0;
-    long second = byRow && inside > 1 ? slots.holders(slot + 1, lanes) : 0;
-    long third = byRow && inside > 2 ? slots.holders(slot + 2, lanes) : 0;
+    if (Long.bitCount(lanes) > ProbeSlots.FEW_LANES) {
+      finishTogether(low, inside, lanes, slot);
+    } else {
+      finishSingly(low, inside, lanes, slot);
+    }
+    checkLow[checks] = low;
+    checkHigh[checks] = high;
+    checkBelow[checks] = low > 0 ? endedLow : 0;
+    checkAbove[checks] = high + 1 < length ? endedHigh : 0;
+    checkSlot[checks] = slot - (low - windowBelow(low));
+    checkAboveSlot[checks] = slot + inside;
+    checks += (checkBelow[checks] | checkAbove[checks]) != 0 ? 1 : 0;
+  }
+
+  /**
+   * The highest position of a bracket that is a miss and whose window holds none. What lies below
+   * the known positions counts as held. There is always one: the first miss.
+   */
+  private void finishTogether(int low, int inside, long lanes, int slot) {
+    held[0] = lanes;
+    for (int i = 1; i <= inside; i++) {
+      held[i] = slots.holders(slot + i - 1, lanes);
+    }
+    held[inside + 1] = 0;
+    long left = lanes;
+    endedLow = 0;
+    for (int end = inside + 1; end > 0; end--) {
+      long ends = left & ~held[end];
+      for (int i = Math.max(0, end - window); i < end; i++) {
+        ends &= held[i];
+      }
+      settle(ends, low + end);
+      left &= ~ends;
+      endedLow |= end < window ? ends : 0;
+      endedHigh = end == inside + 1 ? ends : endedHigh;
+    }
+  }
+
+  /** The same with bit i of one lane's presence for position {@code low + i}. */
+  private void finishSingly(int low, int inside, long lanes, int slot) {
     long below = 0;
     long above = 0;
     for (long left = lanes; left != 0; left &= left - 1) {
       int lane = Long.numberOfTrailingZeros(left);
-      long presence =
-          byRow
-              ? (first >>> lane & 1) << 1 | (second >>> lane & 1) << 2 | (third >>> lane & 1) << 3 | 1
-              : slots.presence(slot, inside, lane) << 1 | 1;
-      int end = highestCleanEnd(presence);
+      int end = highestCleanEnd(slots.presence(slot, inside, lane) << 1 | 1);
       depths[lane] = low + end;
       below |= ((end - window) >>> 31 & 1L) << lane;
       above |= ((inside - end) >>> 31 & 1L) << lane;
     }
-    below = low > 0 ? below : 0;
-    above = high + 1 < length ? above : 0;
-    checkLow[checks] = low;
-    checkHigh[checks] = high;
-    checkBelow[checks] = below;
-    checkAbove[checks] = above;
-    checkSlot[checks] = slot - (low - windowBelow(low));
-    checkAboveSlot[checks] = slot + inside;
-    checks += (below | above) != 0 ? 1 : 0;
+    endedLow = below;
+    endedHigh = above;
   }
 
-  /**
-   * The highest end below which the window holds no miss. What lies below the known positions
-   * counts as held. There is always one: the first miss.
-   */
   private int highestCleanEnd(long presence) {
     long clean = presence;
     for (int i = 1; i < window; i++) {

@@ -32,6 +32,11 @@ final class ProbeSlots {
   /** Up to so many open lanes are looked at one by one, more by walking the row. */
   static final int FEW_LANES = 3;
 
+  // The two constants of the word test, in fields: as constants they would be loaded anew for each
+  // of the thirty-two words of a row, as fields they are loaded once and stay in registers.
+  private final long minusOnes = -ONES;
+  private final long highs = HIGHS;
+
   private final int[] rowA;
   private final int[] rowB;
   private final long[] pattern;
@@ -158,8 +163,7 @@ final class ProbeSlots {
     long holders = 0;
     for (long left = lanes; left != 0; left &= left - 1) {
       int lane = Long.numberOfTrailingZeros(left);
-      long found =
-          found(TransposedTable.word(words, a + lane), TransposedTable.word(words, b + lane), wanted);
+      long found = found(words, a + lane, b + lane, wanted, -ONES, HIGHS);
       holders |= (found | -found) >>> 63 << lane;
     }
     return holders;
@@ -179,16 +183,18 @@ final class ProbeSlots {
     return holders;
   }
 
-  private static long holdersFrom(long[] words, int a, int b, long wanted, int count) {
+  private long holdersFrom(long[] words, int a, int b, long wanted, int count) {
+    long minus = minusOnes;
+    long high = highs;
     long found = 0;
     for (int i = 0; i < count; i += 4) {
-      long first = foundAt(words, a + i, b + i, wanted);
-      long second = foundAt(words, a + i + 1, b + i + 1, wanted);
-      long third = foundAt(words, a + i + 2, b + i + 2, wanted);
-      long fourth = foundAt(words, a + i + 3, b + i + 3, wanted);
-      found |= (first >>> 3 | second >>> 2 | third >>> 1 | fourth) >>> (FOUND_FIELD - 4 - i);
+      long first = found(words, a + i, b + i, wanted, minus, high);
+      long second = found(words, a + i + 1, b + i + 1, wanted, minus, high);
+      long third = found(words, a + i + 2, b + i + 2, wanted, minus, high);
+      long fourth = found(words, a + i + 3, b + i + 3, wanted, minus, high);
+      found = found >>> 4 | first >>> 3 | second >>> 2 | third >>> 1 | fourth;
     }
-    return gather(found);
+    return gather(found >>> (FOUND_FIELD - count));
   }
 
   /** Bit i: the lane holds the hash of slot {@code from + i}. At most 16 slots. */
@@ -201,14 +207,10 @@ final class ProbeSlots {
     for (int i = 0; i < count; i++) {
       int slot = from + i;
       found |=
-          foundAt(words, as[slot] + lane, bs[slot] + lane, patterns[slot])
+          found(words, as[slot] + lane, bs[slot] + lane, patterns[slot], -ONES, HIGHS)
               >>> (FOUND_FIELD - 1 - i);
     }
     return gather(found);
-  }
-
-  private static long foundAt(long[] words, int a, int b, long wanted) {
-    return found(TransposedTable.word(words, a), TransposedTable.word(words, b), wanted);
   }
 
   /**
@@ -219,10 +221,10 @@ final class ProbeSlots {
    * <p>Sixteen such answers, each moved to another bit of the four 16-bit fields, are gathered into
    * one mask by folding the fields together, instead of turning each into a bit of its own.
    */
-  private static long found(long a, long b, long wanted) {
-    long x = a ^ wanted;
-    long y = b ^ wanted;
-    return (((x - ONES) & ~x) | ((y - ONES) & ~y)) & HIGHS;
+  private static long found(long[] words, int a, int b, long wanted, long minusOnes, long highs) {
+    long x = TransposedTable.word(words, a) ^ wanted;
+    long y = TransposedTable.word(words, b) ^ wanted;
+    return (((x + minusOnes) & ~x) | ((y + minusOnes) & ~y)) & highs;
   }
 
   private static long gather(long found) {

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvrelay.engine.testing.Allocations;
 import io.kvrelay.engine.testing.Json;
+import io.kvrelay.engine.testing.Seeds;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class SequenceHashesTest {
@@ -24,6 +26,16 @@ class SequenceHashesTest {
     assertThat(chained[0]).isEqualTo(17);
     assertThat(chained[1]).isEqualTo(SequenceHashes.child(17, 23));
     assertThat(chained[1]).isEqualTo(Long.parseUnsignedLong("16705486771261340143"));
+  }
+
+  @Test
+  void aChainIsOneStepAfterTheOther() {
+    Random random = Seeds.random();
+    long[] locals = random.longs(2000).toArray();
+    long[] chained = SequenceHashes.chain(locals);
+    for (int i = 1; i < locals.length; i++) {
+      assertThat(chained[i]).isEqualTo(SequenceHashes.child(chained[i - 1], locals[i]));
+    }
   }
 
   @Test
