@@ -3,7 +3,9 @@ package io.kvrelay.api.flow;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvrelay.api.runtime.SerialTask;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.api.testing.RecordedLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Flow;
@@ -197,7 +199,12 @@ class StateWatchTest {
           @Override
           public void onComplete() {}
         });
-    Recorder good = subscribe();
+    Recorder good = new Recorder();
+    watch.subscribe(good);
+    try (RecordedLog log = RecordedLog.of(SerialTask.class)) {
+      runtime.runUntilIdle();
+      assertThat(log.thrown()).singleElement().isInstanceOf(IllegalStateException.class);
+    }
     request(good, 10);
     publish(1);
     assertThat(good.signals).containsExactly("subscribed", 0, 1);

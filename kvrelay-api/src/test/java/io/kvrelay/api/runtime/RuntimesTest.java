@@ -3,6 +3,7 @@ package io.kvrelay.api.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvrelay.api.testing.RecordedLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;

@@ -2,6 +2,7 @@ package io.kvrelay.api.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.kvrelay.api.testing.RecordedLog;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;

@@ -7,6 +7,7 @@ import io.kvrelay.api.Member;
 import io.kvrelay.api.deployment.LoadReport;
 import io.kvrelay.api.deployment.RuntimeConfig;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.engine.testing.RecordedLog;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -120,7 +121,10 @@ class HostLoadReportsTest {
     Reader broken = subscribe(10);
     Reader sound = subscribe(10);
     broken.broken = true;
-    report(used(1, 1));
+    try (RecordedLog log = RecordedLog.of(HostLoadReports.class)) {
+      report(used(1, 1));
+      assertThat(log.thrown()).singleElement().isInstanceOf(IllegalStateException.class);
+    }
     report(used(1, 2));
 
     assertThat(sound.received).hasSize(2);

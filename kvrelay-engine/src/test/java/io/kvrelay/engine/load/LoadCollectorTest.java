@@ -9,6 +9,7 @@ import io.kvrelay.api.deployment.LoadReport;
 import io.kvrelay.api.deployment.LoadReportSource;
 import io.kvrelay.api.deployment.RuntimeConfig;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.engine.testing.RecordedLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -170,7 +171,10 @@ class LoadCollectorTest {
   void aCollectorThatEndsByItselfSaysSo() {
     start();
     defective = true;
-    report(40);
+    try (RecordedLog log = RecordedLog.of(LoadCollector.class)) {
+      report(40);
+      assertThat(log.thrown()).singleElement().isInstanceOf(IllegalStateException.class);
+    }
 
     assertThat(failed).isCompletedWithValueMatching(reason -> reason.contains("a defect"));
     assertThat(cancelled).isEqualTo(1);

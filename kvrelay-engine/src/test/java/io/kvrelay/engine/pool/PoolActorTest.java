@@ -18,6 +18,7 @@ import io.kvrelay.api.Member;
 import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.engine.testing.RecordedLog;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -90,7 +91,10 @@ class PoolActorTest {
   void aPoolWhoseSnapshotCopyIsRefusedByTheExecutorEnds() {
     pool = poolWithHeldCopies();
     held.refuse();
-    assertThat(failure(pool.subscribe(LEASE_1)).reason()).isEqualTo(RelayErrorReason.INTERNAL);
+    try (RecordedLog log = RecordedLog.of(PoolActor.class)) {
+      assertThat(failure(pool.subscribe(LEASE_1)).reason()).isEqualTo(RelayErrorReason.INTERNAL);
+      assertThat(log.thrown()).singleElement().isInstanceOf(RejectedExecutionException.class);
+    }
     join(pool.terminated());
     assertThat(pool.fenceReason()).contains("on purpose");
     join(pool.retireLease(LEASE_1));

@@ -6,6 +6,7 @@ import io.kvrelay.api.PublicationFrame;
 import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.engine.pool.PoolDelta;
+import io.kvrelay.engine.testing.RecordedLog;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -304,8 +305,11 @@ class PoolStreamTest {
     Subscriber bad = fixture.follow(pool);
     Subscriber good = fixture.follow(pool);
     bad.throwOnNext = new IllegalStateException("mine");
-    pool.publish(1, 1);
-    fixture.runtime.runUntilIdle();
+    try (RecordedLog log = RecordedLog.of("io.kvrelay.engine.publication")) {
+      pool.publish(1, 1);
+      fixture.runtime.runUntilIdle();
+      assertThat(log.thrown()).containsExactly(bad.throwOnNext);
+    }
     pool.publish(2, 2);
     fixture.runtime.runUntilIdle();
     assertThat(bad.error).isNull();
@@ -319,8 +323,11 @@ class PoolStreamTest {
     Fixture.Pool pool = fixture.attach(1);
     Subscriber bad = fixture.follow(pool);
     bad.throwOnNext = new RelayException(RelayErrorReason.INVALID_PUBLICATION, "mine");
-    pool.publish(1, 1);
-    fixture.runtime.runUntilIdle();
+    try (RecordedLog log = RecordedLog.of("io.kvrelay.engine.publication")) {
+      pool.publish(1, 1);
+      fixture.runtime.runUntilIdle();
+      assertThat(log.thrown()).containsExactly(bad.throwOnNext);
+    }
     assertThat(bad.error).isNull();
     assertThat(pool.handle().state()).isEqualTo(PoolHandle.State.ACTIVE);
   }
@@ -330,8 +337,11 @@ class PoolStreamTest {
     Fixture.Pool pool = fixture.attach(1);
     Subscriber bad = fixture.follow(pool);
     bad.throwOnNext = new AssertionError("mine");
-    pool.publish(1, 1);
-    fixture.runtime.runUntilIdle();
+    try (RecordedLog log = RecordedLog.of("io.kvrelay.engine.publication")) {
+      pool.publish(1, 1);
+      fixture.runtime.runUntilIdle();
+      assertThat(log.thrown()).containsExactly(bad.throwOnNext);
+    }
     assertThat(fixture.isAtRest()).isTrue();
     assertThat(fixture.totals().subscriberFaults()).isEqualTo(1);
   }

@@ -7,7 +7,7 @@ import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** What a class logs while this is open; the console does not show it. */
+/** What a class or a package logs while this is open; the console does not show it. */
 public final class RecordedLog extends Handler implements AutoCloseable {
   private final Logger logger;
   private final List<LogRecord> records = new CopyOnWriteArrayList<>();
@@ -17,7 +17,11 @@ public final class RecordedLog extends Handler implements AutoCloseable {
   }
 
   public static RecordedLog of(Class<?> type) {
-    RecordedLog log = new RecordedLog(Logger.getLogger(type.getName()));
+    return of(type.getName());
+  }
+
+  public static RecordedLog of(String logger) {
+    RecordedLog log = new RecordedLog(Logger.getLogger(logger));
     log.logger.setUseParentHandlers(false);
     log.logger.addHandler(log);
     return log;

@@ -18,6 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvrelay.api.LaneLease;
 import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.engine.testing.RecordedLog;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.IntConsumer;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class IngestionPoolTest {
@@ -34,8 +36,18 @@ class IngestionPoolTest {
   private final VirtualRuntime runtime = VirtualRuntime.inOrder(1);
   private final Probe probe = new Probe();
   private final Heard heard = new Heard();
+  private final RecordedLog log = RecordedLog.of(IngestWorker.class);
   private LaneIndex index = new LaneIndex(manifest(4));
   private IngestionPool pool = new IngestionPool(index, CONFIG, runtime, probe);
+
+  @AfterEach
+  void closeTheLog() {
+    log.close();
+  }
+
+  private void assertThatWorkersFailed(int times) {
+    assertThat(log.thrown()).hasSize(times).allMatch(IllegalStateException.class::isInstance);
+  }
 
   /** Fails or interferes where a test says so. */
   private static final class Probe implements IngestProbe {
@@ -449,6 +461,7 @@ class IngestionPoolTest {
     pool.submitDelta(delta(1, 1, 4, 5, 1, 1)); // worker 0
     runtime.runUntilIdle();
     assertThat(pool.failedWorker()).isZero();
+    assertThatWorkersFailed(2);
   }
 
   private void failNextCommand() {
@@ -472,6 +485,7 @@ class IngestionPoolTest {
     assertThat(pool.submitDelta(delta(2, 6, 4, 5, 1, 9))).isEqualTo(Admission.ADMITTED);
     runtime.runUntilIdle();
     assertThat(index.table().get(1, 2)).isEqualTo(9);
+    assertThatWorkersFailed(1);
   }
 
   @Test
@@ -480,6 +494,7 @@ class IngestionPoolTest {
     failNextCommand();
     assertThat(errorOf(assign(0, 1))).isEqualTo(LaneError.WORKER_FAILED);
     assertThat(errorOf(assign(0, 2))).isEqualTo(LaneError.WORKER_FAILED);
+    assertThatWorkersFailed(1);
   }
 
   @Test
@@ -494,6 +509,7 @@ class IngestionPoolTest {
     runtime.runUntilIdle();
     assertThat(errorOf(first)).isEqualTo(LaneError.WORKER_FAILED);
     assertThat(errorOf(second)).isEqualTo(LaneError.WORKER_FAILED);
+    assertThatWorkersFailed(1);
   }
 
   @Test

@@ -30,7 +30,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Flow;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -218,11 +217,7 @@ final class GrpcConnection implements GrpcConnectedSource {
 
   /** Runs on the runtime; nothing runs any more once the host has stopped it. */
   void execute(Runnable task) {
-    try {
-      options.runtime().executor().execute(task);
-    } catch (RejectedExecutionException stopped) {
-      // the host stopped its executor
-    }
+    new QuietExecutor(options.runtime().executor()).execute(task);
   }
 
   // ---- Ends ----

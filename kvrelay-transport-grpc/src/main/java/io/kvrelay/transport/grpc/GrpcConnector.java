@@ -72,7 +72,7 @@ final class GrpcConnector {
                 address.host(),
                 address.port(),
                 credentials == null ? InsecureChannelCredentials.create() : credentials)
-            .executor(options.runtime().executor())
+            .executor(new QuietExecutor(options.runtime().executor()))
             .maxInboundMessageSize(MAX_MESSAGE_BYTES)
             .keepAliveTime(KEEPALIVE_SECONDS, TimeUnit.SECONDS)
             .keepAliveTimeout(KEEPALIVE_TIMEOUT_SECONDS, TimeUnit.SECONDS)

@@ -52,8 +52,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Logger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -253,9 +255,22 @@ class GrpcServerTest {
   @Test
   void requestsBeyondTheLimitAreRefused() {
     Channel channel = loopback.channel(loopback.export().address());
-    RawCall huge = RawCall.send(channel, "WatchKvPoolCatalog", watch(MARKER, "s".repeat(9 << 20)));
-    assertThat(huge.end().status().isOk()).isFalse();
-    assertThat(huge.messages).isEmpty();
+    Logger netty = Logger.getLogger("io.grpc.netty.shaded.io.grpc.netty.NettyServerStream");
+    List<String> logged = new CopyOnWriteArrayList<>();
+    netty.setFilter(
+        record -> {
+          logged.add(String.valueOf(record.getThrown()));
+          return false;
+        });
+    try {
+      RawCall huge =
+          RawCall.send(channel, "WatchKvPoolCatalog", watch(MARKER, "s".repeat(9 << 20)));
+      assertThat(huge.end().status().isOk()).isFalse();
+      assertThat(huge.messages).isEmpty();
+      assertThat(logged).singleElement().asString().contains("exceeds maximum size");
+    } finally {
+      netty.setFilter(null);
+    }
   }
 
   @Test

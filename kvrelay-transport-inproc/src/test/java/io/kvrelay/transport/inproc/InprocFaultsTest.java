@@ -12,6 +12,7 @@ import io.kvrelay.api.RelayException;
 import io.kvrelay.api.RelayIdentity;
 import io.kvrelay.api.RelayPublicationSource;
 import io.kvrelay.api.TopologySnapshot;
+import io.kvrelay.api.runtime.SerialTask;
 import io.kvrelay.api.runtime.VirtualRuntime;
 import io.kvrelay.api.transport.ConnectOptions;
 import io.kvrelay.api.transport.ConnectedSource;
@@ -397,7 +398,10 @@ class InprocFaultsTest {
     Recorder<PublicationFrame> good = follow(link.client);
     Recorder<PublicationFrame> bad = follow(link.client);
     bad.throwOnNext = new AssertionError("on purpose");
-    deltas(3);
+    try (RecordedLog log = RecordedLog.of(SerialTask.class)) {
+      deltas(3);
+      assertThat(log.thrown()).containsExactly(bad.throwOnNext);
+    }
     assertThat(bad.error).isNull();
     assertThat(sequences(bad)).containsExactly(0L);
     assertThat(sequences(good)).containsExactly(0L, 1L, 2L, 3L);

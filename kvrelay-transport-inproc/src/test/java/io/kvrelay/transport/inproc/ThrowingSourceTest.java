@@ -18,11 +18,7 @@ import io.kvrelay.api.transport.TransportLimits;
 import java.net.URI;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
-import java.util.logging.Level;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -40,22 +36,11 @@ class ThrowingSourceTest {
   private final ScriptedSource sound = new ScriptedSource(runtime, 23);
   private final ProducerIdentity producer = sound.advertise(1, 1, 16);
   private final Source source = new Source();
-  private final Logger logger = Logger.getLogger(Pipe.class.getName());
-  private int logged;
-
-  @BeforeEach
-  void takeTheLog() {
-    logger.setFilter(this::record);
-  }
-
-  private boolean record(LogRecord record) {
-    logged += record.getLevel().equals(Level.SEVERE) ? 1 : 0;
-    return false;
-  }
+  private final RecordedLog log = RecordedLog.of(Pipe.class);
 
   @AfterEach
-  void giveTheLogBack() {
-    logger.setFilter(null);
+  void closeTheLog() {
+    log.close();
   }
 
   @ParameterizedTest
@@ -68,7 +53,7 @@ class ThrowingSourceTest {
       assertThat(frames.reason()).isEqualTo(RelayErrorReason.INTERNAL);
       assertThat(frames.error).hasRootCauseInstanceOf(LinkageError.class);
       assertThat(frames.terminals).isEqualTo(1);
-      assertThat(logged).isEqualTo(1);
+      assertThat(log.thrown()).singleElement().isInstanceOf(LinkageError.class);
       assertThat(link.export.statistics().pool().open()).isZero();
       assertThat(link.export.statistics().subscriberFaults()).isZero();
     }
@@ -83,7 +68,7 @@ class ThrowingSourceTest {
       frames.subscription.cancel();
       runtime.runUntilIdle();
       assertThat(link.export.statistics().pool().open()).isZero();
-      assertThat(logged).isPositive();
+      assertThat(log.thrown()).isNotEmpty();
     }
   }
 

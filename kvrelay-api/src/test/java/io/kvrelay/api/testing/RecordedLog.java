@@ -1,4 +1,4 @@
-package io.kvrelay.api.runtime;
+package io.kvrelay.api.testing;
 
 import java.util.List;
 import java.util.Objects;
@@ -8,7 +8,7 @@ import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
 /** What a class logs while this is open; the console does not show it. */
-final class RecordedLog extends Handler implements AutoCloseable {
+public final class RecordedLog extends Handler implements AutoCloseable {
   private final Logger logger;
   private final List<LogRecord> records = new CopyOnWriteArrayList<>();
 
@@ -16,14 +16,14 @@ final class RecordedLog extends Handler implements AutoCloseable {
     this.logger = logger;
   }
 
-  static RecordedLog of(Class<?> type) {
+  public static RecordedLog of(Class<?> type) {
     RecordedLog log = new RecordedLog(Logger.getLogger(type.getName()));
     log.logger.setUseParentHandlers(false);
     log.logger.addHandler(log);
     return log;
   }
 
-  List<Throwable> thrown() {
+  public List<Throwable> thrown() {
     return records.stream().map(LogRecord::getThrown).filter(Objects::nonNull).toList();
   }
 
