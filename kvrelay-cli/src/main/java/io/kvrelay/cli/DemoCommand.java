@@ -7,11 +7,14 @@ import io.kvrelay.cli.demo.DemoSettings;
 import io.kvrelay.cli.demo.PolicyName;
 import io.kvrelay.cli.demo.Workload;
 import java.io.PrintWriter;
+import java.net.URI;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -110,6 +113,8 @@ final class DemoCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print one JSON object and nothing else.")
   private boolean json;
 
+  @Mixin private TlsOptions tls = new TlsOptions();
+
   @Override
   public Integer call() {
     checkRange("--dcs", dcs, 1, MAX_DCS);
@@ -122,10 +127,14 @@ final class DemoCommand implements Callable<Integer> {
       checkRange("--cache-blocks", cacheBlocks, 1, Integer.MAX_VALUE);
     }
     List<PolicyName> policies = policies();
-    Addresses.check(transport, dcs);
+    URI address = Addresses.check(transport, dcs);
+    Map<String, Object> serverTls = tls.server(address);
+    Map<String, Object> clientTls = tls.client(address);
     try (Interrupt interrupt = new Interrupt()) {
       Workload workload = Workload.load(trace, requests, blocksPerId, seed);
-      DemoSettings settings = DemoSettings.of(workload, dcs, workers, cacheBlocks, seed, transport);
+      DemoSettings settings =
+          DemoSettings.of(workload, dcs, workers, cacheBlocks, seed, transport)
+              .with(serverTls, clientTls);
       PrintWriter terminal = Terminal.isAttached() ? spec.commandLine().getErr() : null;
       DemoReport report =
           new Demo(workload, settings, terminal, interrupt::isRequested).run(policies);

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import java.io.OutputStreamWriter;
 import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -45,7 +46,19 @@ final class Main implements Runnable {
         .setCaseInsensitiveEnumValuesAllowed(true)
         .setParameterExceptionHandler((e, unused) -> refuse(e.getCommandLine(), e.getMessage()))
         .setExecutionExceptionHandler(Main::explain)
+        .setExecutionStrategy(Main::runLast)
         .execute(args);
+  }
+
+  /** Help that is asked of a command that does not exist is not this command's help. */
+  private static int runLast(CommandLine.ParseResult parsed) {
+    List<String> unmatched = parsed.unmatched();
+    if (!unmatched.isEmpty()) {
+      throw new ParameterException(
+          parsed.commandSpec().commandLine(),
+          "no such command or option: " + unmatched.get(0) + ", see kvrelay --help");
+    }
+    return new CommandLine.RunLast().execute(parsed);
   }
 
   @Override

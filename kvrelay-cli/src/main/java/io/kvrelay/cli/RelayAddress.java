@@ -47,10 +47,8 @@ final class RelayAddress {
    */
   static ConnectedSource connect(
       URI address, String subscriberId, Map<String, Object> attributes, RelayRuntime runtime) {
-    ConnectOptions options = ConnectOptions.defaults(runtime).withSubscriberId(subscriberId);
-    for (Map.Entry<String, Object> attribute : attributes.entrySet()) {
-      options = options.with(attribute.getKey(), attribute.getValue());
-    }
+    ConnectOptions options =
+        ConnectOptions.defaults(runtime).withSubscriberId(subscriberId).with(attributes);
     try {
       return RelayTransports.connect(address, options).toCompletableFuture().join();
     } catch (CompletionException e) {

@@ -90,6 +90,28 @@ class DemoCommandTest {
   }
 
   @Test
+  void relaysAndRouterSpeakTls() throws Exception {
+    TestCertificates files = TestCertificates.create(folder);
+    String tls =
+        " --tls-ca " + files.certificate() + " --tls-cert " + files.certificate() + " --tls-key ";
+    String world =
+        "--requests 20 --dcs 2 --workers 1 --policy kv --json --transport grpc://localhost:0";
+    assertThat(demo(world + tls + files.key())).as("%s", err).isZero();
+    assertThat(out.toString()).contains("\"converged\":true");
+    String without = " --tls-cert " + files.certificate() + " --tls-key " + files.key();
+    assertThat(demo(world + without)).as("a router that does not know the authority").isEqualTo(2);
+    assertThat(err.toString()).contains("--transport = grpc://localhost:0");
+  }
+
+  @Test
+  void tlsFilesThatDoNotFitAreRefused() {
+    assertThat(demo("--transport grpc --tls-cert pom.xml")).isEqualTo(2);
+    assertThat(err.toString()).hasLineCount(1).contains("--tls-key");
+    assertThat(demo("--tls-ca pom.xml")).isEqualTo(2);
+    assertThat(err.toString()).contains("inproc").contains("knows no TLS");
+  }
+
+  @Test
   void helpListsEveryOption() {
     assertThat(demo("--help")).isZero();
     assertThat(out.toString())
@@ -103,6 +125,9 @@ class DemoCommandTest {
             "--cache-blocks",
             "--transport",
             "--seed",
-            "--json");
+            "--json",
+            "--tls-cert",
+            "--tls-key",
+            "--tls-ca");
   }
 }

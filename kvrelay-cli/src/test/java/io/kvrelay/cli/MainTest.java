@@ -29,6 +29,19 @@ class MainTest {
   }
 
   @Test
+  void anUnknownCommandHasNoHelp() {
+    assertThat(run("no-such-command", "--help")).isEqualTo(2);
+    assertThat(err.toString()).hasLineCount(1).contains("no-such-command");
+    assertThat(out.toString()).isEmpty();
+  }
+
+  @Test
+  void aCommandThatExistsHasHelp() {
+    assertThat(run("demo", "--help")).isZero();
+    assertThat(out.toString()).contains("Usage: kvrelay demo");
+  }
+
+  @Test
   void aMissingCommandPointsToTheHelp() {
     assertThat(run()).isEqualTo(2);
     assertThat(err.toString()).hasLineCount(1).contains("--help");

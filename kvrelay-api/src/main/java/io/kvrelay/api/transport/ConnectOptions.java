@@ -89,6 +89,18 @@ public record ConnectOptions(
   }
 
   /**
+   * The same settings with more attributes.
+   *
+   * @param more the attributes by key
+   * @return the settings
+   */
+  public ConnectOptions with(Map<String, Object> more) {
+    Map<String, Object> copy = new HashMap<>(attributes);
+    copy.putAll(more);
+    return new ConnectOptions(runtime, subscriberId, connectTimeout, copy);
+  }
+
+  /**
    * What is wrong with a label; the checks run in the order empty, length, control character.
    *
    * @param subscriberId the label

@@ -56,4 +56,16 @@ public record ExportOptions(
     copy.put(key, value);
     return new ExportOptions(runtime, limits, copy);
   }
+
+  /**
+   * The same settings with more attributes.
+   *
+   * @param more the attributes by key
+   * @return the settings
+   */
+  public ExportOptions with(Map<String, Object> more) {
+    Map<String, Object> copy = new HashMap<>(attributes);
+    copy.putAll(more);
+    return new ExportOptions(runtime, limits, copy);
+  }
 }

@@ -28,10 +28,11 @@ public final class Addresses {
    *
    * @param transport a scheme, or an address with a port
    * @param dcs how many addresses are needed
+   * @return the first of them
    * @throws InputException if no such transport exists or the address has no usable port
    */
-  public static void check(String transport, int dcs) {
-    parse(transport, dcs);
+  public static URI check(String transport, int dcs) {
+    return parse(transport, dcs).of(0);
   }
 
   /**

@@ -1,5 +1,9 @@
 package io.kvrelay.cli.demo;
 
+import io.kvrelay.api.runtime.RelayRuntime;
+import io.kvrelay.api.transport.ConnectOptions;
+import io.kvrelay.api.transport.ExportOptions;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,8 +14,17 @@ import org.jspecify.annotations.Nullable;
  * @param cacheBlocks blocks that each worker can keep
  * @param seed of everything random
  * @param transport where relays export: {@code inproc}, {@code grpc}, or an address
+ * @param export attributes of every export
+ * @param connect attributes of every connection
  */
-public record DemoSettings(int dcs, int workers, int cacheBlocks, long seed, String transport) {
+public record DemoSettings(
+    int dcs,
+    int workers,
+    int cacheBlocks,
+    long seed,
+    String transport,
+    Map<String, Object> export,
+    Map<String, Object> connect) {
   /** Least blocks that a worker's default cache holds. */
   private static final int MIN_CACHE_BLOCKS = 16;
 
@@ -37,5 +50,29 @@ public record DemoSettings(int dcs, int workers, int cacheBlocks, long seed, Str
     long third = workload.distinctBlocks() / 3 / ((long) dcs * workers);
     int blocks = cacheBlocks != null ? cacheBlocks : (int) Math.max(MIN_CACHE_BLOCKS, third);
     return new DemoSettings(dcs, workers, blocks, seed, transport);
+  }
+
+  /** A world whose transport needs no attributes. */
+  DemoSettings(int dcs, int workers, int cacheBlocks, long seed, String transport) {
+    this(dcs, workers, cacheBlocks, seed, transport, Map.of(), Map.of());
+  }
+
+  /**
+   * The same world with attributes of its transport.
+   *
+   * @param exports attributes of every export
+   * @param connections attributes of every connection
+   * @return the settings
+   */
+  public DemoSettings with(Map<String, Object> exports, Map<String, Object> connections) {
+    return new DemoSettings(dcs, workers, cacheBlocks, seed, transport, exports, connections);
+  }
+
+  ExportOptions exportOptions(RelayRuntime runtime) {
+    return ExportOptions.defaults(runtime).with(export);
+  }
+
+  ConnectOptions connectOptions(RelayRuntime runtime) {
+    return ConnectOptions.defaults(runtime).with(connect);
   }
 }

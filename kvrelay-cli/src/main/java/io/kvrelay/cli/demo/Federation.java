@@ -6,9 +6,7 @@ import io.kvrelay.api.PoolId;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.ServingState;
 import io.kvrelay.api.runtime.VirtualRuntime;
-import io.kvrelay.api.transport.ConnectOptions;
 import io.kvrelay.api.transport.ConnectedSource;
-import io.kvrelay.api.transport.ExportOptions;
 import io.kvrelay.api.transport.RelayExport;
 import io.kvrelay.api.transport.RelayTransports;
 import io.kvrelay.engine.relay.KvDcRelay;
@@ -85,7 +83,7 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
     try {
       KvPoolSpec spec = ServingPool.spec(workload, settings);
       for (int dc = 0; dc < settings.dcs(); dc++) {
-        federation.openDataCenter(dc, spec, addresses);
+        federation.openDataCenter(dc, spec, addresses, settings);
       }
       for (KvPool pool : federation.pools) {
         federation.await(
@@ -103,7 +101,7 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
     }
   }
 
-  private void openDataCenter(int dc, KvPoolSpec spec, Addresses addresses) {
+  private void openDataCenter(int dc, KvPoolSpec spec, Addresses addresses, DemoSettings settings) {
     KvDcRelay relay = KvDcRelay.builder().dcName("dc-" + dc).runtime(runtime).start();
     opened.add(relay);
     KvPool pool = await(relay.openPool(spec), "opening a pool");
@@ -111,11 +109,11 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
     pools.add(pool);
     dcOfId.put(relay.dcId(), dc);
     RelayExport export =
-        RelayTransports.export(relay.source(), addresses.of(dc), ExportOptions.defaults(runtime));
+        RelayTransports.export(relay.source(), addresses.of(dc), settings.exportOptions(runtime));
     opened.add(export);
     ConnectedSource remote =
         await(
-            RelayTransports.connect(export.address(), ConnectOptions.defaults(runtime)),
+            RelayTransports.connect(export.address(), settings.connectOptions(runtime)),
             "connecting to " + export.address());
     opened.add(remote);
     view.attach(new MeteredSource(remote, traffic));

@@ -4,9 +4,7 @@ import io.kvrelay.api.KvEvent;
 import io.kvrelay.api.Member;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.runtime.SystemRuntime;
-import io.kvrelay.api.transport.ConnectOptions;
 import io.kvrelay.api.transport.ConnectedSource;
-import io.kvrelay.api.transport.ExportOptions;
 import io.kvrelay.api.transport.RelayExport;
 import io.kvrelay.api.transport.RelayTransports;
 import io.kvrelay.engine.relay.KvDcRelay;
@@ -64,9 +62,9 @@ final class FreshnessProbe {
       KvPool pool = await(relay.openPool(ServingPool.spec(workload, settings)));
       try (RelayExport export =
               RelayTransports.export(
-                  relay.source(), addresses.of(0), ExportOptions.defaults(runtime));
+                  relay.source(), addresses.of(0), settings.exportOptions(runtime));
           ConnectedSource remote =
-              await(RelayTransports.connect(export.address(), ConnectOptions.defaults(runtime)));
+              await(RelayTransports.connect(export.address(), settings.connectOptions(runtime)));
           KvGlobalView view =
               KvGlobalView.create(ViewConfig.builder().lanes(settings.dcs()).build(), runtime)) {
         view.attach(remote);

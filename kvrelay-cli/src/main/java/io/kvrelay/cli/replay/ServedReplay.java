@@ -90,10 +90,7 @@ public final class ServedReplay {
     try (SystemRuntime runtime = SystemRuntime.create()) {
       PoolRegistry registry = registry(runtime);
       PoolHandle pool = open(registry, runtime, filter, flushEvery, settings);
-      ExportOptions options = ExportOptions.defaults(runtime);
-      for (Map.Entry<String, Object> attribute : settings.attributes().entrySet()) {
-        options = options.with(attribute.getKey(), attribute.getValue());
-      }
+      ExportOptions options = ExportOptions.defaults(runtime).with(settings.attributes());
       try (RelayExport export =
           RelayTransports.export(registry.source(), settings.address(), options)) {
         onListening.accept(export.address());
