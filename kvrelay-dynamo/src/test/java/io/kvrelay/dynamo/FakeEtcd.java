@@ -80,11 +80,11 @@ final class FakeEtcd implements AutoCloseable {
     }
   }
 
-  /** Sends every watcher the same message. */
-  synchronized void sendToAll(String message) throws IOException {
-    for (Watcher watcher : watchers) {
-      send(watcher, message + "\n");
-    }
+  /** Sends one watcher a message and forgets them all: the reader is expected to begin anew. */
+  synchronized void sendToOne(String message) throws IOException {
+    Watcher first = watchers.get(0);
+    watchers.clear();
+    send(first, message + "\n");
   }
 
   synchronized void cutWatches() {

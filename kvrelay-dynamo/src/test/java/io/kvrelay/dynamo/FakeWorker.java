@@ -79,10 +79,14 @@ final class FakeWorker implements AutoCloseable {
       return callBack(subject());
     }
 
-    Question callBack(String subject) throws Exception {
+    Question dial() throws Exception {
       String[] address = info().text("address").split(":", 2);
       answer = new Socket(address[0], Integer.parseInt(address[1]));
-      return say("{\"subject\":\"" + subject + "\",\"stream_type\":\"response\"}", "");
+      return this;
+    }
+
+    Question callBack(String subject) throws Exception {
+      return dial().say("{\"subject\":\"" + subject + "\",\"stream_type\":\"response\"}", "");
     }
 
     Question say(String header, String body) throws IOException {

@@ -167,7 +167,7 @@ class QueryClientTest {
     CompletableFuture<HistoryReply> reply = ask();
     FakeWorker.Question question = worker.nextQuestion();
     question.acknowledge("");
-    question.callBack("x".repeat(200_000));
+    question.dial().raw(java.nio.ByteBuffer.allocate(24).putLong(200_000).array());
 
     assertThat(question.isClosedByRelay()).isTrue();
     assertThat(reply).isNotDone();
