@@ -28,7 +28,13 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     versionProvider = Version.class,
     synopsisSubcommandLabel = "COMMAND",
-    subcommands = {DemoCommand.class, MatchCommand.class, ReplayCommand.class, WatchCommand.class})
+    subcommands = {
+      DemoCommand.class,
+      MatchCommand.class,
+      RelayCommand.class,
+      ReplayCommand.class,
+      WatchCommand.class
+    })
 final class Main implements Runnable {
 
   @Spec private CommandSpec spec = CommandSpec.create();

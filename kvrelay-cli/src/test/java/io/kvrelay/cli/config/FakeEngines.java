@@ -1,0 +1,51 @@
+package io.kvrelay.cli.config;
+
+import io.kvrelay.api.deployment.EventSourceAdvertisement;
+import io.kvrelay.api.events.KvEventSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/** Engines that are advertised, and from which nothing ever comes. */
+public final class FakeEngines implements EngineEvents {
+  /** What was to be followed, one list each time. */
+  public final List<List<EventsEntry>> followed = new ArrayList<>();
+
+  /** How often it was let go. */
+  public int closed;
+
+  @Override
+  public Set<String> engines() {
+    return Set.of("vllm", "sglang", "trtllm");
+  }
+
+  @Override
+  public String check(EventsEntry entry) {
+    return entry.live().startsWith("tcp://") ? null : "live = " + entry.live() + ": must be tcp";
+  }
+
+  @Override
+  public List<EventSourceAdvertisement> follow(List<EventsEntry> entries) {
+    followed.add(entries);
+    return entries.stream()
+        .map(
+            entry ->
+                new EventSourceAdvertisement(
+                    entry.kvStateEndpoint(),
+                    entry.member(),
+                    entry.live().hashCode(),
+                    entry.replay(),
+                    entry.live()))
+        .toList();
+  }
+
+  @Override
+  public KvEventSource source() {
+    return KvEventSource.NONE;
+  }
+
+  @Override
+  public void close() {
+    closed++;
+  }
+}
