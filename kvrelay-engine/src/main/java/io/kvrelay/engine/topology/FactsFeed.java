@@ -4,12 +4,13 @@ import io.kvrelay.api.deployment.DeploymentFacts;
 import io.kvrelay.api.deployment.DeploymentFactsSource;
 import io.kvrelay.api.deployment.DiscoveryScope;
 import io.kvrelay.api.runtime.RelayRuntime;
-import io.kvrelay.api.runtime.RetryDelay;
 import io.kvrelay.api.runtime.SerialExecutor;
+import io.kvrelay.engine.flow.ReopenedStream;
 import java.util.Map;
 import java.util.concurrent.Flow;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,7 +32,6 @@ public final class FactsFeed {
    */
   public record Statistics(long snapshots, long unchanged, long stale, long late, long lost) {}
 
-  private final RelayRuntime runtime;
   private final DeploymentFactsSource source;
   private final DiscoveryScope scope;
   private final Consumer<DeploymentView> sink;
@@ -40,15 +40,12 @@ public final class FactsFeed {
   private final LongAdder snapshots = new LongAdder();
   private final LongAdder unchanged = new LongAdder();
   private final LongAdder stale = new LongAdder();
-  private final LongAdder late = new LongAdder();
-  private final LongAdder lost = new LongAdder();
+  private final ReopenedStream<DeploymentFacts> stream;
   // Everything below belongs to the mailbox; error may be read anywhere.
   private final DeploymentTracker tracker;
-  private final RetryDelay delay = RetryDelay.local();
-  private @Nullable Opening current;
-  private RelayRuntime.@Nullable Timer retry;
   private @Nullable DeploymentView view;
-  private boolean stopped;
+  private boolean anyOfThisOpening;
+  private long revision;
   private volatile @Nullable String error = "no deployment facts yet";
 
   /**
@@ -68,32 +65,22 @@ public final class FactsFeed {
       Consumer<DeploymentView> sink,
       Consumer<RuntimeException> onDefect) {
     this.onDefect = onDefect;
-    this.runtime = runtime;
     this.source = source;
     this.scope = scope;
     this.sink = sink;
     this.mailbox = new SerialExecutor(runtime.executor());
     this.tracker = new DeploymentTracker(scope);
+    this.stream = new ReopenedStream<>(runtime, mailbox, 1, new Facts());
   }
 
   /** Subscribes. */
   public void start() {
-    mailbox.execute(this::open);
+    mailbox.execute(stream::open);
   }
 
   /** Gives the stream up for good. */
   public void stop() {
-    mailbox.execute(
-        () -> {
-          stopped = true;
-          if (retry != null) {
-            retry.cancel();
-          }
-          if (current != null) {
-            current.cancel();
-            current = null;
-          }
-        });
+    mailbox.execute(stream::stop);
   }
 
   /**
@@ -111,41 +98,13 @@ public final class FactsFeed {
    * @return the numbers of this moment
    */
   public Statistics statistics() {
-    return new Statistics(snapshots.sum(), unchanged.sum(), stale.sum(), late.sum(), lost.sum());
+    return new Statistics(
+        snapshots.sum(), unchanged.sum(), stale.sum(), stream.late(), stream.lost());
   }
 
-  private void open() {
-    if (stopped) {
-      return;
-    }
-    Opening opening = new Opening();
-    current = opening;
+  private void publishNext(Supplier<DeploymentView> next) {
     try {
-      source.facts(scope).subscribe(opening);
-    } catch (RuntimeException refused) {
-      lose(opening, "the facts' provider refused to be watched: " + refused);
-    }
-  }
-
-  private void take(Opening opening, DeploymentFacts facts) {
-    if (opening != current) {
-      late.increment();
-      return;
-    }
-    snapshots.increment();
-    if (opening.isStale(facts.revision())) {
-      stale.increment();
-    } else {
-      error = null;
-      delay.reset();
-      evaluate(facts);
-    }
-    opening.more();
-  }
-
-  private void evaluate(DeploymentFacts facts) {
-    try {
-      publish(tracker.update(facts));
+      publish(next.get());
     } catch (RuntimeException defect) {
       onDefect.accept(defect);
     }
@@ -160,82 +119,41 @@ public final class FactsFeed {
     sink.accept(next);
   }
 
-  private void lose(Opening opening, String reason) {
-    if (opening != current) {
-      late.increment();
-      return;
+  private final class Facts implements ReopenedStream.Follower<DeploymentFacts> {
+    @Override
+    public Flow.Publisher<DeploymentFacts> publisher() {
+      anyOfThisOpening = false;
+      return source.facts(scope);
     }
-    opening.cancel();
-    current = null;
-    lost.increment();
-    error = reason;
-    DeploymentView known = view;
-    if (known != null) {
-      publish(
-          new DeploymentView(
-              known.factsRevision(),
-              known.membership(),
-              known.sources(),
-              Map.of(),
-              known.problems()));
-    }
-    retry = runtime.schedule(delay.takeNanos(), () -> mailbox.execute(this::open));
-  }
 
-  private final class Opening implements Flow.Subscriber<DeploymentFacts> {
-    private Flow.@Nullable Subscription subscription;
-    private boolean cancelled;
-    private boolean any;
-    private long revision;
-
-    private boolean isStale(long next) {
-      boolean lower = any && Long.compareUnsigned(next, revision) < 0;
-      if (!lower) {
-        any = true;
-        revision = next;
+    @Override
+    public boolean take(DeploymentFacts facts) {
+      snapshots.increment();
+      if (anyOfThisOpening && Long.compareUnsigned(facts.revision(), revision) < 0) {
+        stale.increment();
+        return false;
       }
-      return lower;
+      anyOfThisOpening = true;
+      revision = facts.revision();
+      error = null;
+      publishNext(() -> tracker.update(facts));
+      return true;
     }
 
-    private void more() {
-      if (subscription != null) {
-        subscription.request(1);
+    @Override
+    public void lost(String how) {
+      error = "the stream of deployment facts " + how;
+      DeploymentView known = view;
+      if (known != null) {
+        publishNext(
+            () ->
+                new DeploymentView(
+                    known.factsRevision(),
+                    known.membership(),
+                    known.sources(),
+                    Map.of(),
+                    known.problems()));
       }
-    }
-
-    private void cancel() {
-      cancelled = true;
-      if (subscription != null) {
-        subscription.cancel();
-      }
-    }
-
-    @Override
-    public void onSubscribe(Flow.Subscription given) {
-      mailbox.execute(
-          () -> {
-            if (cancelled || subscription != null) {
-              given.cancel();
-            } else {
-              subscription = given;
-              given.request(1);
-            }
-          });
-    }
-
-    @Override
-    public void onNext(DeploymentFacts facts) {
-      mailbox.execute(() -> take(this, facts));
-    }
-
-    @Override
-    public void onError(Throwable failure) {
-      mailbox.execute(() -> lose(this, "the stream of deployment facts failed: " + failure));
-    }
-
-    @Override
-    public void onComplete() {
-      mailbox.execute(() -> lose(this, "the stream of deployment facts ended"));
     }
   }
 }

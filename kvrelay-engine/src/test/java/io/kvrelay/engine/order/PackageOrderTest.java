@@ -38,11 +38,21 @@ class PackageOrderTest {
           entry("pool", List.of("ckf", "hash")),
           entry("publication", List.of("pool", "cbi1", "ckf", "hash")),
           entry("ingest", List.of("pool", "hash")),
-          entry("topology", List.of("hash")),
-          entry("load", List.of()),
+          entry("flow", List.of()),
+          entry("topology", List.of("flow", "hash")),
+          entry("load", List.of("flow")),
           entry(
               "relay",
-              List.of("hash", "ckf", "cbi1", "pool", "publication", "ingest", "topology", "load")),
+              List.of(
+                  "hash",
+                  "ckf",
+                  "cbi1",
+                  "pool",
+                  "publication",
+                  "ingest",
+                  "flow",
+                  "topology",
+                  "load")),
           entry("view", List.of("cbi1", "ckf", "hash")),
           entry("routing", List.of("view", "hash")));
 
