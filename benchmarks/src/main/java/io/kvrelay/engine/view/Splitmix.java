@@ -1,5 +1,7 @@
 package io.kvrelay.engine.view;
 
+import io.kvrelay.engine.ckf.SplitMix64;
+
 /** The generator that both sides of a comparison draw from. */
 final class Splitmix {
   private long state;
@@ -9,11 +11,8 @@ final class Splitmix {
   }
 
   long next() {
-    state += 0x9E3779B97F4A7C15L;
-    long z = state;
-    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
-    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-    return z ^ (z >>> 31);
+    state += SplitMix64.GAMMA;
+    return SplitMix64.mix(state);
   }
 
   /** 0..n-1, for a positive n. */

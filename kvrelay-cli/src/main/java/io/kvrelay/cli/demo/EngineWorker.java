@@ -2,6 +2,7 @@ package io.kvrelay.cli.demo;
 
 import io.kvrelay.api.KvEvent;
 import io.kvrelay.api.Member;
+import io.kvrelay.engine.ckf.SplitMix64;
 import java.util.Arrays;
 import java.util.function.Consumer;
 import java.util.function.LongConsumer;
@@ -107,9 +108,6 @@ final class EngineWorker {
 
   /** A bijection, so two blocks of one worker never share an id. */
   private long engineHash(long sequenceHash) {
-    long z = sequenceHash ^ hashSeed;
-    z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
-    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
-    return z ^ (z >>> 31);
+    return SplitMix64.mix(sequenceHash ^ hashSeed);
   }
 }

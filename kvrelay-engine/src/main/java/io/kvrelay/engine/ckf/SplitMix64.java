@@ -1,13 +1,15 @@
 package io.kvrelay.engine.ckf;
 
 /**
- * The filter's generator: splitmix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
- * Generators", 2014). It picks eviction victims only; it is not a source of secrets.
+ * The filter's generator and its finalizer: splitmix64 (Steele, Lea, Flood, "Fast Splittable
+ * Pseudorandom Number Generators", 2014). The generator picks eviction victims only; it is not a
+ * source of secrets.
  *
  * <p>Not thread safe, allocates nothing.
  */
-final class SplitMix64 {
-  private static final long GAMMA = 0x9E3779B97F4A7C15L;
+public final class SplitMix64 {
+  /** The odd constant by which the generator steps: 2^64 over the golden ratio. */
+  public static final long GAMMA = 0x9E3779B97F4A7C15L;
 
   private long state;
 
@@ -25,7 +27,17 @@ final class SplitMix64 {
 
   long next() {
     state += GAMMA;
-    long z = state;
+    return mix(state);
+  }
+
+  /**
+   * The finalizer: a bijection that spreads what is close. Pure.
+   *
+   * @param value any value
+   * @return its image
+   */
+  public static long mix(long value) {
+    long z = value;
     z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
     z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
     return z ^ (z >>> 31);

@@ -4,6 +4,7 @@ import io.kvrelay.api.LaneLease;
 import io.kvrelay.api.PoolId;
 import io.kvrelay.api.ProducerIdentity;
 import io.kvrelay.api.runtime.RelayRuntime;
+import io.kvrelay.engine.ckf.SplitMix64;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -99,13 +100,8 @@ final class IngestionPool {
    * several consumers in one process do not all load the same one.
    */
   int workerForLane(int lane) {
-    long x = index.manifest().consumerInstance() ^ (lane * 0x9E3779B97F4A7C15L);
-    x ^= x >>> 30;
-    x *= 0xBF58476D1CE4E5B9L;
-    x ^= x >>> 27;
-    x *= 0x94D049BB133111EBL;
-    x ^= x >>> 31;
-    return (int) Long.remainderUnsigned(x, workers.length);
+    long mixed = SplitMix64.mix(index.manifest().consumerInstance() ^ (lane * SplitMix64.GAMMA));
+    return (int) Long.remainderUnsigned(mixed, workers.length);
   }
 
   /** The lowest worker that failed, or -1. */
