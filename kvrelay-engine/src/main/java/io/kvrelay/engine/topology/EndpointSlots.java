@@ -41,6 +41,13 @@ public final class EndpointSlots {
    * @param topology gets membership and liveness, each slot's under its own incarnation
    */
   public EndpointSlots(RelayRuntime runtime, PoolDriver driver, TopologyProjection topology) {
+    this(runtime, driver, topology, 0);
+  }
+
+  /** Creates it as if a number of slots had come and gone, for tests of their end. */
+  EndpointSlots(
+      RelayRuntime runtime, PoolDriver driver, TopologyProjection topology, long lastIncarnation) {
+    this.lastIncarnation = lastIncarnation;
     this.runtime = runtime;
     this.driver = driver;
     this.topology = topology;

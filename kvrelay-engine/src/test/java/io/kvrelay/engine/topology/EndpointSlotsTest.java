@@ -5,10 +5,13 @@ import static io.kvrelay.engine.topology.Cards.E2;
 import static io.kvrelay.engine.topology.Cards.base;
 import static io.kvrelay.engine.topology.Cards.source;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvrelay.api.EndpointId;
 import io.kvrelay.api.KvEventErrorKind;
 import io.kvrelay.api.Member;
+import io.kvrelay.api.RelayErrorReason;
+import io.kvrelay.api.RelayException;
 import io.kvrelay.api.RelayHealth;
 import io.kvrelay.api.ServingState;
 import io.kvrelay.api.TopologySnapshot;
@@ -85,6 +88,25 @@ class EndpointSlotsTest {
 
   private long counted(Event event) {
     return slots.counters().get(event);
+  }
+
+  @Test
+  void theLastSlotIncarnationIsUsedAndNoneIsGivenOutTwice() {
+    EndpointSlots last = new EndpointSlots(runtime, driver, topology, -2L);
+    complete(E1, 1);
+    last.apply(tracker.update(host.current()));
+    runtime.runUntilIdle();
+    assertThat(last.state(E1)).isEqualTo(SlotState.ACTIVE);
+
+    host.put(base(E2, 2, "m2").build());
+    assertThatThrownBy(() -> last.apply(tracker.update(host.current())))
+        .isInstanceOfSatisfying(
+            RelayException.class,
+            e -> assertThat(e.reason()).isEqualTo(RelayErrorReason.RESOURCE_LIMIT))
+        .hasMessageContaining("incarnation");
+    runtime.runUntilIdle();
+    assertThat(last.state(E2)).as("it never had a slot").isEqualTo(SlotState.LIGHTWEIGHT);
+    assertThat(last.state(E1)).as("its neighbour stands").isEqualTo(SlotState.ACTIVE);
   }
 
   @Test
