@@ -9,8 +9,8 @@ final class DistinctHashes {
 
   private long[] table = new long[MIN_CAPACITY];
 
-  boolean allDistinct(boolean hasParent, long parent, long[] hashes) {
-    int capacity = Math.max(MIN_CAPACITY, Integer.highestOneBit(hashes.length + 1) * 4);
+  boolean allDistinct(boolean hasParent, long parent, long[] hashes, int count) {
+    int capacity = Math.max(MIN_CAPACITY, Integer.highestOneBit(count + 1) * 4);
     if (table.length < capacity) {
       table = new long[capacity];
     } else {
@@ -21,7 +21,8 @@ final class DistinctHashes {
     if (hasParent && parent != 0) {
       add(parent, capacity);
     }
-    for (long hash : hashes) {
+    for (int i = 0; i < count; i++) {
+      long hash = hashes[i];
       if (hash == 0 ? ++zeros > 1 : !add(hash, capacity)) {
         return false;
       }

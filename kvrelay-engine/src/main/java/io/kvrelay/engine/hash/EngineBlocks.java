@@ -116,11 +116,27 @@ public final class EngineBlocks {
    * @throws IllegalArgumentException if there are fewer declared sizes than engine hashes
    */
   public int cut(long[] engineHashes, int[] tokens, int from, int to) {
+    return cut(engineHashes, engineHashes.length, tokens, from, to);
+  }
+
+  /**
+   * Cuts and hashes, with the block ids at the beginning of a longer array.
+   *
+   * @param engineHashes the engine's block ids
+   * @param count how many there are
+   * @param tokens the tokens of all blocks
+   * @param from index of the first token
+   * @param to index after the last one
+   * @return how many leading blocks may be published, or {@link #REPEATED_HASH}
+   * @throws IllegalArgumentException if there are fewer declared sizes than engine hashes
+   */
+  public int cut(long[] engineHashes, int count, int[] tokens, int from, int to) {
+    Objects.checkFromIndexSize(0, count, engineHashes.length);
     Objects.checkFromToIndex(from, to, tokens.length);
-    if (!distinct.allDistinct(hasParent, parentHash, engineHashes)) {
+    if (!distinct.allDistinct(hasParent, parentHash, engineHashes, count)) {
       return REPEATED_HASH;
     }
-    int blocks = Math.min(hasher.blockCount(to - from), blocksOfPoolSize(engineHashes.length));
+    int blocks = Math.min(hasher.blockCount(to - from), blocksOfPoolSize(count));
     if (locals.length < blocks) {
       locals = new long[Math.max(blocks, locals.length * 2)];
     }

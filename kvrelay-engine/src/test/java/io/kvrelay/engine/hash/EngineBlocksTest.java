@@ -107,7 +107,7 @@ class EngineBlocksTest {
       boolean hasParent = random.nextBoolean();
       long all = Arrays.stream(hashes).distinct().count();
       boolean parentRepeated = hasParent && Arrays.stream(hashes).anyMatch(h -> h == parent);
-      assertThat(distinct.allDistinct(hasParent, parent, hashes))
+      assertThat(distinct.allDistinct(hasParent, parent, hashes, hashes.length))
           .isEqualTo(all == hashes.length && !parentRepeated);
     }
   }
