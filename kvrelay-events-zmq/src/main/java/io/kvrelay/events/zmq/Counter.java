@@ -19,6 +19,7 @@ enum Counter {
   RESTARTS_IDENTITY("restarts.identity"),
   RESTARTS_RECONNECT("restarts.reconnect"),
   RESETS("resets"),
+  RESETS_BY_HAND("resets.by_hand"),
   CONNECTS("connects"),
   DISCONNECTS("disconnects"),
   CLEARS("clears"),

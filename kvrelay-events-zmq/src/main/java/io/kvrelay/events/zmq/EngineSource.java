@@ -3,8 +3,11 @@ package io.kvrelay.events.zmq;
 import io.kvrelay.api.EndpointId;
 import io.kvrelay.api.Member;
 import io.kvrelay.api.QuerySemantics;
+import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -451,6 +454,37 @@ public final class EngineSource {
    */
   public int heldBatches() {
     return heldBatches;
+  }
+
+  private List<@Nullable Object> parts() {
+    return Arrays.asList(
+        kvStateEndpoint,
+        member,
+        engine,
+        address,
+        replayAddress,
+        topic,
+        bind,
+        semantics,
+        adapters,
+        cacheNamespace,
+        imageToken,
+        videoToken,
+        multimodalRule,
+        rankChecked,
+        maxBlocks,
+        historyEvents,
+        heldBatches);
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof EngineSource source && parts().equals(source.parts());
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(kvStateEndpoint, member, address, topic);
   }
 
   /** Rank and address. */

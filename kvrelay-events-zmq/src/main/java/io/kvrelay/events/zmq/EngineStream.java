@@ -45,6 +45,13 @@ final class EngineStream {
   private static final long END_MARK = -1;
   private static final int IDENTITY_FRAME = 24;
   private static final int ATTEMPTS = 3;
+
+  /** A subscription takes effect some time after the connection stands. */
+  private static final int CONFIRM_TICKS = 2;
+
+  /** How long a replay socket that did not answer is left alone. */
+  private static final int RETRY_TICKS = 30;
+
   private static final long HELD_BYTES = 256L << 20;
 
   /** Restarts so close to each other are no restarts: two publishers take turns. */
@@ -66,7 +73,9 @@ final class EngineStream {
     /** From what is expected next. */
     GAP,
     /** From the last applied batch, which has to be the same. */
-    VERIFY
+    VERIFY,
+    /** From what is expected next, to learn what was sent before the subscription took effect. */
+    CONFIRM
   }
 
   /** A live message that waits for a replay; without a payload if that could not be read. */
@@ -95,6 +104,8 @@ final class EngineStream {
   private boolean synced;
   private long expected;
   private byte @Nullable [] lastPayload;
+  private double timestamp;
+  private double replayedUntil;
 
   private boolean everConnected;
   private boolean hasLastLive;
@@ -114,6 +125,8 @@ final class EngineStream {
   private boolean replySeen;
   private int attempts;
   private boolean replayIsDead;
+  private int ticksToConfirm;
+  private boolean missedReplay;
 
   private int flaps;
   private long sinceRestart = FLAP_MESSAGES;
@@ -160,6 +173,7 @@ final class EngineStream {
 
   void onConnected() {
     counters.increment(Counter.CONNECTS);
+    ticksToConfirm = CONFIRM_TICKS;
     trust.drop(TrustCause.UNREACHABLE);
     if (phase != Phase.AMBIGUOUS) {
       if (everConnected) {
@@ -207,6 +221,16 @@ final class EngineStream {
     counters.increment(Counter.DISCONNECTS);
     trust.drop(TrustCause.SILENT);
     trust.raise(TrustCause.UNREACHABLE, "the connection to " + source.address() + " is lost");
+    publish();
+  }
+
+  /** Forgets what is known and begins again, because an operator says so. */
+  void onReset() {
+    restart(Counter.RESETS_BY_HAND);
+    flaps = 0;
+    sinceRestart = FLAP_MESSAGES;
+    trust.drop(TrustCause.TWO_PUBLISHERS);
+    begin();
     publish();
   }
 
@@ -315,7 +339,7 @@ final class EngineStream {
         startOver(sequence, "sequence " + text(expected) + " is missing, and there is no replay");
         apply(sequence, payload, now);
       }
-    } else if (payload != null && overlap.holds(sequence, payload)) {
+    } else if (isOnItsOtherWay(sequence, payload)) {
       counters.increment(Counter.DUPLICATES);
     } else {
       restartFromLive(Counter.RESTARTS_SEQUENCE, now);
@@ -324,6 +348,25 @@ final class EngineStream {
         lastLive = sequence;
         first(sequence, payload, now);
       }
+    }
+  }
+
+  /**
+   * Whether a live message below the expected sequence is one that a replay has brought, or has
+   * passed over because the engine did not hold it any more: then it is not younger than what the
+   * replay brought.
+   */
+  private boolean isOnItsOtherWay(long sequence, byte @Nullable [] payload) {
+    if (payload == null || overlap.holds(sequence, payload)) {
+      return true;
+    }
+    if (!overlap.isAfter(sequence)) {
+      return false;
+    }
+    try {
+      return decoder.decode(payload).timestamp <= replayedUntil;
+    } catch (WireFault fault) {
+      return true;
     }
   }
 
@@ -370,6 +413,7 @@ final class EngineStream {
     }
     try {
       WireBatch batch = decoder.decode(payload);
+      timestamp = batch.timestamp;
       if (batch.hasRank && batch.rank != source.member().dpRank() && source.rankChecked()) {
         otherRank(batch.rank, now);
         return;
@@ -433,7 +477,19 @@ final class EngineStream {
       trust.drop(TrustCause.TWO_PUBLISHERS);
       begin();
     }
+    confirm();
     publish();
+  }
+
+  /**
+   * What was published between the first replay and the moment when the subscription took effect
+   * would only show as a gap with the next live message, which an idle engine does not send.
+   */
+  private void confirm() {
+    if (ticksToConfirm > 0 && canReplay && phase == Phase.LIVE && --ticksToConfirm == 0) {
+      attempts = ATTEMPTS - 1;
+      startReplay(Purpose.CONFIRM, expected);
+    }
   }
 
   // ---- restarts and resets
@@ -469,6 +525,7 @@ final class EngineStream {
     awaitsIdentity = false;
     onlyRefused = false;
     replayIsDead = false;
+    missedReplay = false;
   }
 
   /** The same process, but what lies before a sequence cannot be had: begins there with nothing. */
@@ -497,7 +554,9 @@ final class EngineStream {
     if (newPurpose == Purpose.BOOTSTRAP) {
       trust.drop(TrustCause.INCOMPLETE);
     }
-    trust.raise(TrustCause.REPLAYING, "a replay from sequence " + text(from) + " is under way");
+    if (newPurpose != Purpose.CONFIRM) {
+      trust.raise(TrustCause.REPLAYING, "a replay from sequence " + text(from) + " is under way");
+    }
     counters.increment(Counter.REPLAYS_STARTED);
     output.requestReplay(request, from);
   }
@@ -563,6 +622,7 @@ final class EngineStream {
     }
     overlap.add(sequence, payload);
     apply(sequence, payload, now);
+    replayedUntil = timestamp;
   }
 
   /** Whether nothing is left to do with the first batch of a reply that had to prove itself. */
@@ -597,6 +657,16 @@ final class EngineStream {
       begin();
       return;
     }
+    if (purpose == Purpose.CONFIRM && missedReplay) {
+      // It answers after all, and what it holds is at least what was heard live.
+      missedReplay = false;
+      normaliser.reset();
+      overlap.clear();
+      synced = false;
+      begin();
+      return;
+    }
+    missedReplay = false;
     trust.drop(TrustCause.REPLAYING);
     if (!synced) {
       synced = true;
@@ -604,6 +674,11 @@ final class EngineStream {
     }
     phase = Phase.LIVE;
     drain(now);
+  }
+
+  /** Whether more is to come of a request. */
+  boolean waitsFor(long ofRequest) {
+    return ofRequest == request && phase == Phase.REPLAYING;
   }
 
   /** The request has brought nothing for too long, or cannot be made. */
@@ -629,6 +704,14 @@ final class EngineStream {
 
   private void giveUp(long now) {
     replayIsDead = true;
+    if (purpose == Purpose.CONFIRM) {
+      ticksToConfirm = missedReplay ? RETRY_TICKS : 0;
+      phase = Phase.LIVE;
+      drain(now);
+      return;
+    }
+    missedReplay = true;
+    ticksToConfirm = RETRY_TICKS;
     if (purpose == Purpose.VERIFY) {
       counters.increment(Counter.RESTARTS_RECONNECT);
       trust.dropProcessCauses();
@@ -659,7 +742,7 @@ final class EngineStream {
         apply(next.sequence, payload, now);
       } else if (order > 0) {
         heldGap(next, now);
-      } else if (payload != null && overlap.holds(next.sequence, payload)) {
+      } else if (isOnItsOtherWay(next.sequence, payload)) {
         counters.increment(Counter.DUPLICATES);
       } else {
         heldRestart(next, now);

@@ -47,6 +47,11 @@ final class ReplayOverlap {
         && digests[(int) (index % MAX)] == digest(payload);
   }
 
+  /** Whether a sequence lies before everything that is remembered. */
+  boolean isAfter(long sequence) {
+    return size > 0 && sequence - first < Math.max(0, size - MAX);
+  }
+
   void clear() {
     digests = new long[0];
     first = 0;

@@ -64,7 +64,7 @@ final class TextSpans {
 
   /** Index of a block's first item. */
   int first(int block) {
-    return block == 0 ? 0 : endOfBlock[Math.min(block, blocks) - 1];
+    return block == 0 || blocks == 0 ? 0 : endOfBlock[Math.min(block, blocks) - 1];
   }
 
   /** Index after a block's last item. */

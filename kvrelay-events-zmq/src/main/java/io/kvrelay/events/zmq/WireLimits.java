@@ -13,4 +13,8 @@ package io.kvrelay.events.zmq;
 record WireLimits(int payloadBytes, int events, int tokens, int hashes, int textBytes, int depth) {
   static final WireLimits DEFAULT =
       new WireLimits(64 << 20, 1 << 16, 1 << 22, 1 << 20, 1 << 16, 32);
+
+  WireLimits withPayloadBytes(int bytes) {
+    return new WireLimits(bytes, events, tokens, hashes, textBytes, depth);
+  }
 }

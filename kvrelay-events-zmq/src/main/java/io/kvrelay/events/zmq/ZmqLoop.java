@@ -1,0 +1,418 @@
+package io.kvrelay.events.zmq;
+
+import io.kvrelay.api.EndpointId;
+import io.kvrelay.api.RelayErrorReason;
+import io.kvrelay.api.RelayException;
+import io.kvrelay.api.events.KvEventListener;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.System.Logger.Level;
+import java.nio.ByteBuffer;
+import java.nio.channels.Pipe;
+import java.nio.channels.SelectableChannel;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZEvent;
+import org.zeromq.ZMQ;
+import org.zeromq.ZMonitor;
+
+/**
+ * The one thread that owns all sockets and drives all streams. It waits for messages and for
+ * commands of other threads, and never for whoever takes the events: a listener does not block.
+ *
+ * <pre>
+ *   field       who                  how
+ *   commands    any thread           concurrent queue
+ *   awake       any thread           atomic: at most one byte lies in the pipe
+ *   strangers   this thread writes   atomic
+ *   the rest    this thread alone
+ * </pre>
+ */
+final class ZmqLoop implements Runnable {
+  private static final System.Logger LOG = System.getLogger(ZmqLoop.class.getName());
+  private static final int MESSAGES_PER_TURN = 256;
+  private static final long TICK_NANOS = 1_000_000_000L;
+  private static final long LONGEST_WAIT_MILLIS = 100;
+  private static final byte[] DELIMITER = {};
+
+  /** Who hears the sources of one endpoint. */
+  record Follower(EndpointId endpoint, KvEventListener listener) {
+    void meet(SourceDriver driver) {
+      if (driver.source().kvStateEndpoint().equals(endpoint)) {
+        driver.outlet().add(listener, driver.stream().trust(), driver.stream().trustReason());
+      }
+    }
+  }
+
+  private final ZmqOptions options;
+  private final LongSupplier clock;
+  private final LongSupplier random;
+  private final List<SourceDriver> drivers = new ArrayList<>();
+  private final List<Follower> followers = new ArrayList<>();
+  private final Map<String, LiveSocket> sockets = new LinkedHashMap<>();
+  private final ReplayGate<SourceDriver> gate;
+  private final List<SourceDriver> replaying = new ArrayList<>();
+  private final Queue<Runnable> commands = new ConcurrentLinkedQueue<>();
+  private final AtomicBoolean awake = new AtomicBoolean();
+  private final AtomicLong strangers = new AtomicLong();
+  private final CountDownLatch ended = new CountDownLatch(1);
+  private final List<byte[]> frames = new ArrayList<>();
+  private final ZContext context;
+  private final Pipe pipe;
+  private ZMQ.@Nullable Poller poller;
+  private List<Runnable> polled = new ArrayList<>();
+  private volatile boolean stopping;
+  private long lastTick;
+
+  ZmqLoop(ZmqOptions options, LongSupplier clock, LongSupplier random) {
+    this.options = options;
+    this.clock = clock;
+    this.random = random;
+    this.gate = new ReplayGate<>(options.concurrentReplays());
+    this.context = new ZContext(1);
+    context.setLinger(0);
+    try {
+      this.pipe = Pipe.open();
+      pipe.source().configureBlocking(false);
+      pipe.sink().configureBlocking(false);
+    } catch (IOException e) {
+      context.close();
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Adds a source. On this thread, or before it starts. */
+  void add(SourceDriver driver) {
+    EngineSource source = driver.source();
+    LiveSocket socket = sockets.get(source.address());
+    if (socket == null) {
+      socket = new LiveSocket(subscriber(source.address()));
+      try {
+        open(source, socket.socket());
+      } catch (RuntimeException e) {
+        socket.socket().close();
+        throw e;
+      }
+      sockets.put(source.address(), socket);
+      socketsChanged();
+    }
+    drivers.add(driver);
+    socket.add(driver);
+    if (source.bind() || socket.isConnected()) {
+      driver.stream().onConnected();
+    }
+    followers.forEach(follower -> follower.meet(driver));
+  }
+
+  /** Takes a source out. On this thread. */
+  void remove(SourceDriver driver) {
+    cancelReplay(driver);
+    drivers.remove(driver);
+    LiveSocket socket = sockets.get(driver.source().address());
+    if (socket != null && socket.remove(driver)) {
+      sockets.remove(driver.source().address());
+      socketsChanged();
+      socket.socket().close();
+    }
+  }
+
+  /** Lets somebody hear the sources of an endpoint, present and future. On this thread. */
+  void join(Follower follower) {
+    followers.add(follower);
+    drivers.forEach(follower::meet);
+  }
+
+  void leave(Follower follower) {
+    followers.remove(follower);
+    drivers.forEach(driver -> driver.outlet().remove(follower.listener()));
+  }
+
+  private static void open(EngineSource source, ZMQ.Socket subscriber) {
+    String address = source.address();
+    boolean done;
+    try {
+      done = source.bind() ? subscriber.bind(address) : subscriber.connect(address);
+    } catch (RuntimeException e) {
+      throw cannotOpen(address, e);
+    }
+    if (!done) {
+      throw cannotOpen(address, null);
+    }
+  }
+
+  private static RelayException cannotOpen(String address, @Nullable Throwable cause) {
+    return new RelayException(
+        RelayErrorReason.ADDRESS_UNAVAILABLE,
+        RelayErrorReason.ADDRESS_UNAVAILABLE.action(),
+        "address = \"" + address + "\": cannot be used",
+        cause);
+  }
+
+  private ZMQ.Socket subscriber(String address) {
+    ZMQ.Socket socket = context.createSocket(SocketType.SUB);
+    socket.setRcvHWM(options.receiveQueue());
+    socket.setMaxMsgSize(options.maxMessageBytes());
+    socket.setReconnectIVL((int) options.reconnectFirst().toMillis());
+    socket.setReconnectIVLMax((int) options.reconnectCap().toMillis());
+    int heartbeatMillis = (int) options.heartbeat().toMillis();
+    socket.setHeartbeatIvl(heartbeatMillis);
+    socket.setHeartbeatTimeout(heartbeatMillis + heartbeatMillis / 2);
+    socket.setTCPKeepAlive(1);
+    // Called on ZeroMQ's own threads.
+    socket.setEventHook(
+        event -> run(() -> connectionChanged(address, event)),
+        ZMQ.EVENT_CONNECTED | ZMQ.EVENT_DISCONNECTED);
+    return socket;
+  }
+
+  private void connectionChanged(String address, ZEvent event) {
+    LiveSocket socket = sockets.get(address);
+    if (socket == null || socket.sources().get(0).source().bind()) {
+      return;
+    }
+    boolean connected = event.getEvent() == ZMonitor.Event.CONNECTED;
+    socket.connected(connected);
+    for (SourceDriver driver : socket.sources()) {
+      if (connected) {
+        driver.stream().onConnected();
+      } else {
+        driver.stream().onDisconnected();
+      }
+    }
+  }
+
+  /** Runs something on this thread, soon. Dropped once the loop has ended. */
+  void run(Runnable command) {
+    commands.add(command);
+    if (awake.compareAndSet(false, true)) {
+      try {
+        pipe.sink().write(ByteBuffer.wrap(new byte[1]));
+      } catch (IOException e) {
+        // The loop has closed it; nobody is left to wake.
+        LOG.log(Level.DEBUG, "the loop has ended", e);
+      }
+    }
+  }
+
+  /** Messages whose topic no source has. */
+  long strangers() {
+    return strangers.get();
+  }
+
+  List<SourceDriver> drivers() {
+    return drivers;
+  }
+
+  void stop() {
+    stopping = true;
+    run(() -> {});
+  }
+
+  void awaitEnd() throws InterruptedException {
+    ended.await();
+  }
+
+  boolean hasEnded() {
+    return ended.getCount() == 0;
+  }
+
+  /** Runs commands that came too late, on the caller's thread; only after the loop has ended. */
+  synchronized void runLeftOver() {
+    for (Runnable command = commands.poll(); command != null; command = commands.poll()) {
+      command.run();
+    }
+  }
+
+  boolean isStopping() {
+    return stopping;
+  }
+
+  @Override
+  public void run() {
+    try {
+      while (!stopping) {
+        turn();
+      }
+    } catch (RuntimeException | Error e) {
+      LOG.log(Level.ERROR, "the thread of the event sources ends", e);
+      RelayException failure =
+          new RelayException(
+              RelayErrorReason.INTERNAL,
+              RelayErrorReason.INTERNAL.action(),
+              "the thread of the event sources has ended",
+              e);
+      followers.forEach(follower -> follower.listener().onFailure(failure));
+      throw e;
+    } finally {
+      close();
+      ended.countDown();
+    }
+  }
+
+  private void close() {
+    stopping = true;
+    if (poller != null) {
+      poller.close();
+    }
+    context.close();
+    try {
+      pipe.sink().close();
+      pipe.source().close();
+    } catch (IOException e) {
+      LOG.log(Level.DEBUG, "the pipe was closed already", e);
+    }
+    runLeftOver();
+  }
+
+  private void turn() {
+    ZMQ.Poller current = poller();
+    current.poll(waitMillis());
+    for (int i = 0; i < polled.size(); i++) {
+      if (current.pollin(i)) {
+        polled.get(i).run();
+      }
+    }
+    for (Runnable command = commands.poll(); command != null; command = commands.poll()) {
+      command.run();
+    }
+    long now = clock.getAsLong();
+    expireReplays(now);
+    for (SourceDriver next = gate.next(now); next != null; next = gate.next(now)) {
+      beginReplay(next, now);
+    }
+    if (now - lastTick >= TICK_NANOS) {
+      lastTick = now;
+      drivers.forEach(driver -> driver.stream().onTick(now));
+    }
+  }
+
+  private long waitMillis() {
+    return gate.isIdle() ? LONGEST_WAIT_MILLIS : 1;
+  }
+
+  private ZMQ.Poller poller() {
+    if (poller != null) {
+      return poller;
+    }
+    ZMQ.Poller fresh = context.createPoller(1 + sockets.size() + replaying.size());
+    polled = new ArrayList<>();
+    fresh.register((SelectableChannel) pipe.source(), ZMQ.Poller.POLLIN);
+    polled.add(this::consumeWakeUp);
+    for (LiveSocket socket : sockets.values()) {
+      fresh.register(socket.socket(), ZMQ.Poller.POLLIN);
+      polled.add(() -> drain(socket));
+    }
+    for (SourceDriver driver : replaying) {
+      ReplayConnection connection = driver.replay();
+      if (connection != null) {
+        fresh.register(connection.socket(), ZMQ.Poller.POLLIN);
+        polled.add(() -> drainReplay(driver, connection));
+      }
+    }
+    poller = fresh;
+    return fresh;
+  }
+
+  private void socketsChanged() {
+    if (poller != null) {
+      poller.close();
+      poller = null;
+    }
+  }
+
+  private void consumeWakeUp() {
+    awake.set(false);
+    try {
+      pipe.source().read(ByteBuffer.allocate(16));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void drain(LiveSocket socket) {
+    int unknown = socket.drain(MESSAGES_PER_TURN, clock.getAsLong());
+    if (unknown > 0) {
+      strangers.addAndGet(unknown);
+    }
+  }
+
+  // ---- replays
+
+  void requestReplay(SourceDriver driver) {
+    endReplay(driver);
+    long jitter = options.replayJitter().toNanos();
+    long delay = jitter == 0 ? 0 : Long.remainderUnsigned(random.getAsLong(), jitter + 1);
+    gate.leave(driver);
+    gate.ask(driver, clock.getAsLong() + delay);
+  }
+
+  void cancelReplay(SourceDriver driver) {
+    gate.leave(driver);
+    endReplay(driver);
+  }
+
+  private void endReplay(SourceDriver driver) {
+    ReplayConnection connection = driver.replay();
+    if (connection != null) {
+      socketsChanged();
+      driver.replay(null);
+      replaying.remove(driver);
+      connection.socket().close();
+      gate.done();
+    }
+  }
+
+  private void beginReplay(SourceDriver driver, long now) {
+    ZMQ.Socket socket = context.createSocket(SocketType.DEALER);
+    socket.setRcvHWM(options.receiveQueue());
+    socket.setMaxMsgSize(options.maxMessageBytes());
+    socket.setReconnectIVL((int) options.reconnectFirst().toMillis());
+    socket.setReconnectIVLMax((int) options.reconnectCap().toMillis());
+    driver.replay(new ReplayConnection(socket, driver.wantedRequest(), now));
+    replaying.add(driver);
+    socketsChanged();
+    String address = driver.source().replayAddress();
+    if (address != null) {
+      socket.connect(address);
+      socket.send(DELIMITER, ZMQ.SNDMORE);
+      socket.send(ByteBuffer.allocate(Long.BYTES).putLong(driver.wantedFrom()).array(), 0);
+    }
+  }
+
+  private void drainReplay(SourceDriver driver, ReplayConnection connection) {
+    for (int i = 0; i < MESSAGES_PER_TURN && driver.replay() == connection; i++) {
+      byte @Nullable [][] reply = LiveSocket.receive(connection.socket(), frames);
+      if (reply == null) {
+        return;
+      }
+      long now = clock.getAsLong();
+      connection.heard(now);
+      driver.stream().onReplay(connection.request(), reply, now);
+      if (driver.replay() == connection && !driver.stream().waitsFor(connection.request())) {
+        endReplay(driver);
+      }
+    }
+  }
+
+  private void expireReplays(long now) {
+    long most = options.replayTimeout().toNanos();
+    for (SourceDriver driver : List.copyOf(replaying)) {
+      ReplayConnection connection = driver.replay();
+      if (connection != null && connection.silentFor(now) >= most) {
+        endReplay(driver);
+        driver.stream().onReplayFailed(connection.request(), now);
+      }
+    }
+  }
+}
