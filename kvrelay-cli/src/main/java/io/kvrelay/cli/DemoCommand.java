@@ -94,6 +94,23 @@ final class DemoCommand implements Callable<Integer> {
   private @Nullable Integer cacheBlocks;
 
   @Option(
+      names = "--restarts",
+      paramLabel = "N",
+      description =
+          "Workers that restart in the course of the input, with an empty cache and without a word"
+              + " (default: one in each data center).")
+  private @Nullable Integer restarts;
+
+  @Option(
+      names = "--loss",
+      paramLabel = "PERCENT",
+      defaultValue = "1",
+      description =
+          "Of a hundred batches of events, how many are lost on their way to the relay (default:"
+              + " ${DEFAULT-VALUE}).")
+  private double loss;
+
+  @Option(
       names = "--transport",
       paramLabel = "NAME",
       defaultValue = "inproc",
@@ -126,6 +143,11 @@ final class DemoCommand implements Callable<Integer> {
     if (cacheBlocks != null) {
       checkRange("--cache-blocks", cacheBlocks, 1, Integer.MAX_VALUE);
     }
+    int restarting = restarts == null ? dcs : restarts;
+    checkRange("--restarts", restarting, 0, 100_000);
+    if (!(loss >= 0 && loss <= 100)) {
+      throw new InputException("--loss = " + loss + ": must lie in 0..100");
+    }
     List<PolicyName> policies = policies();
     URI address = Addresses.check(transport, dcs);
     Map<String, Object> serverTls = tls.server(address);
@@ -134,7 +156,8 @@ final class DemoCommand implements Callable<Integer> {
       Workload workload = Workload.load(trace, requests, blocksPerId, seed);
       DemoSettings settings =
           DemoSettings.of(workload, dcs, workers, cacheBlocks, seed, transport)
-              .with(serverTls, clientTls);
+              .with(serverTls, clientTls)
+              .withFaults(restarting, loss);
       PrintWriter terminal = Terminal.isAttached() ? spec.commandLine().getErr() : null;
       DemoReport report =
           new Demo(workload, settings, terminal, interrupt::isRequested).run(policies);

@@ -73,4 +73,9 @@ final class DataCenter {
   void clear(int worker, Consumer<KvEvent> events) {
     workers.get(worker).clear(events);
   }
+
+  /** Restarts one worker, whose cache is empty afterwards. */
+  void restart(int worker) {
+    workers.get(worker).restart();
+  }
 }

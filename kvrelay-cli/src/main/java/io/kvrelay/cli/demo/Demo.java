@@ -1,5 +1,6 @@
 package io.kvrelay.cli.demo;
 
+import io.kvrelay.engine.ingest.IngestCount;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,6 +98,11 @@ public final class Demo {
         depths[1],
         depths[2],
         federation.omissions(),
+        federation.lostBatches(),
+        federation.restarts(),
+        federation.counted(IngestCount.GAPS),
+        federation.counted(IngestCount.RECOVERED_BY_EVENTS)
+            + federation.counted(IngestCount.RECOVERED_BY_DUMP),
         null,
         KvResult.Latency.of(simulation.routeNanos()),
         converged);

@@ -90,6 +90,12 @@ public record DemoReport(
         format(
             "%,d checks: %,d too long, %,d too short; %,d blocks omitted",
             kv.depthChecks(), kv.depthInflated(), kv.depthMissed(), kv.omissions()));
+    add(
+        lines,
+        "faults on the way",
+        format(
+            "%,d batches lost, %,d workers restarted: %,d gaps noticed, %,d recoveries",
+            kv.lostBatches(), kv.restarts(), kv.gaps(), kv.recoveries()));
     add(lines, "event to visible", latency(kv.freshnessMicros()));
     add(lines, "one routing decision", latency(kv.routeMicros()));
     add(
@@ -147,6 +153,8 @@ public record DemoReport(
     json.writeNumberField("cache_blocks", settings.cacheBlocks());
     json.writeStringField("transport", settings.transport());
     json.writeNumberField("seed", settings.seed());
+    json.writeNumberField("restarts", settings.restarts());
+    json.writeNumberField("loss_percent", settings.lossPercent());
     json.writeBooleanField("interrupted", interrupted);
     json.writeEndObject();
   }
@@ -179,6 +187,10 @@ public record DemoReport(
     json.writeNumberField("depth_inflated", kv.depthInflated());
     json.writeNumberField("depth_missed", kv.depthMissed());
     json.writeNumberField("omissions", kv.omissions());
+    json.writeNumberField("lost_batches", kv.lostBatches());
+    json.writeNumberField("restarts", kv.restarts());
+    json.writeNumberField("gaps", kv.gaps());
+    json.writeNumberField("recoveries", kv.recoveries());
     writeLatency(json, "freshness_us", kv.freshnessMicros());
     writeLatency(json, "route_us", kv.routeMicros());
     json.writeBooleanField("converged", kv.converged());

@@ -16,6 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param transport where relays export: {@code inproc}, {@code grpc}, or an address
  * @param export attributes of every export
  * @param connect attributes of every connection
+ * @param restarts workers that restart in the course of the input
+ * @param lossPercent of a hundred batches of events, how many are lost on their way to the relay
  */
 public record DemoSettings(
     int dcs,
@@ -24,7 +26,9 @@ public record DemoSettings(
     long seed,
     String transport,
     Map<String, Object> export,
-    Map<String, Object> connect) {
+    Map<String, Object> connect,
+    int restarts,
+    double lossPercent) {
   /** Least blocks that a worker's default cache holds. */
   private static final int MIN_CACHE_BLOCKS = 16;
 
@@ -54,7 +58,7 @@ public record DemoSettings(
 
   /** A world whose transport needs no attributes. */
   DemoSettings(int dcs, int workers, int cacheBlocks, long seed, String transport) {
-    this(dcs, workers, cacheBlocks, seed, transport, Map.of(), Map.of());
+    this(dcs, workers, cacheBlocks, seed, transport, Map.of(), Map.of(), 0, 0);
   }
 
   /**
@@ -65,7 +69,20 @@ public record DemoSettings(
    * @return the settings
    */
   public DemoSettings with(Map<String, Object> exports, Map<String, Object> connections) {
-    return new DemoSettings(dcs, workers, cacheBlocks, seed, transport, exports, connections);
+    return new DemoSettings(
+        dcs, workers, cacheBlocks, seed, transport, exports, connections, restarts, lossPercent);
+  }
+
+  /**
+   * The same world with faults.
+   *
+   * @param restarting workers that restart in the course of the input
+   * @param percentLost of a hundred batches of events, how many are lost on their way to the relay
+   * @return the settings
+   */
+  public DemoSettings withFaults(int restarting, double percentLost) {
+    return new DemoSettings(
+        dcs, workers, cacheBlocks, seed, transport, export, connect, restarting, percentLost);
   }
 
   ExportOptions exportOptions(RelayRuntime runtime) {

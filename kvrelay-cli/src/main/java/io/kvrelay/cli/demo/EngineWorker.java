@@ -106,6 +106,12 @@ final class EngineWorker {
     events.accept(KvEvent.cleared(member, nextEventId++).build());
   }
 
+  /** Starts again with an empty cache, without a word about what it held. */
+  void restart() {
+    evictions = 0;
+    cache.clear(gone);
+  }
+
   /** A bijection, so two blocks of one worker never share an id. */
   private long engineHash(long sequenceHash) {
     return SplitMix64.mix(sequenceHash ^ hashSeed);

@@ -2,18 +2,23 @@ package io.kvrelay.cli.demo;
 
 import io.kvrelay.api.DcId;
 import io.kvrelay.api.KvEvent;
+import io.kvrelay.api.Member;
 import io.kvrelay.api.PoolId;
 import io.kvrelay.api.RelayException;
-import io.kvrelay.api.ServingState;
+import io.kvrelay.api.deployment.DiscoveryScope;
+import io.kvrelay.api.events.SourceTrust;
 import io.kvrelay.api.runtime.VirtualRuntime;
 import io.kvrelay.api.transport.ConnectedSource;
 import io.kvrelay.api.transport.RelayExport;
 import io.kvrelay.api.transport.RelayTransports;
+import io.kvrelay.engine.ingest.InMemoryEventSource;
+import io.kvrelay.engine.ingest.IngestCount;
+import io.kvrelay.engine.ingest.RankStatus;
 import io.kvrelay.engine.relay.KvDcRelay;
-import io.kvrelay.engine.relay.KvPool;
-import io.kvrelay.engine.relay.KvPoolSpec;
+import io.kvrelay.engine.relay.KvPoolStatistics;
 import io.kvrelay.engine.routing.KvRouter;
 import io.kvrelay.engine.routing.RouterConfig;
+import io.kvrelay.engine.topology.HostDeployment;
 import io.kvrelay.engine.view.KvGlobalView;
 import io.kvrelay.engine.view.ViewConfig;
 import io.kvrelay.engine.view.ViewQuery;
@@ -21,15 +26,19 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /**
@@ -45,6 +54,7 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
   private static final Duration TICK = Duration.ofMillis(1);
   private static final long REAL_TICK_NANOS = 1_000_000;
   private static final long NAP_NANOS = 50_000;
+  private static final int RING_EVENTS = 64;
 
   private static final long BYTES_PER_EVENT = 24;
   private static final long BYTES_PER_STORED_BLOCK = 16;
@@ -55,14 +65,20 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
   private final ViewQuery query;
   private final MeteredSource.Traffic traffic = new MeteredSource.Traffic();
   private final List<AutoCloseable> opened = new ArrayList<>();
-  private final List<KvPool> pools = new ArrayList<>();
+  private final List<Site> sites = new ArrayList<>();
   private final Map<DcId, Integer> dcOfId = new HashMap<>();
   private final boolean realTransport;
+  private final SplittableRandom faults;
+  private final double lossPercent;
+  private long restarts;
+  private long lostBefore;
   private long startNanos;
   private long exactEventBytes;
 
   private Federation(DemoSettings settings) {
     this.runtime = VirtualRuntime.inOrder(settings.seed());
+    this.faults = new SplittableRandom(settings.seed());
+    this.lossPercent = settings.lossPercent();
     this.realTransport = !settings.transport().startsWith("inproc");
     this.view = KvGlobalView.create(ViewConfig.builder().lanes(settings.dcs()).build(), runtime);
     this.query = view.newQuery();
@@ -81,14 +97,14 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
     Federation federation = new Federation(settings);
     Addresses addresses = Addresses.parse(settings.transport(), settings.dcs());
     try {
-      KvPoolSpec spec = ServingPool.spec(workload, settings);
       for (int dc = 0; dc < settings.dcs(); dc++) {
-        federation.openDataCenter(dc, spec, addresses, settings);
+        federation.openDataCenter(dc, workload, addresses, settings);
       }
-      for (KvPool pool : federation.pools) {
+      for (Site site : federation.sites) {
+        federation.await(site::isIdle, "the first recovery");
         federation.await(
-            federation.view.awaitSequence(pool.identity().poolId(), 0),
-            "the first snapshot of " + pool.identity());
+            federation.view.awaitSequence(site.poolId(), 0),
+            "the first snapshot of " + site.poolId());
       }
       federation.startNanos = federation.runtime.nanoTime();
       return federation;
@@ -101,12 +117,66 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
     }
   }
 
-  private void openDataCenter(int dc, KvPoolSpec spec, Addresses addresses, DemoSettings settings) {
-    KvDcRelay relay = KvDcRelay.builder().dcName("dc-" + dc).runtime(runtime).start();
+  /** A data center's relay, and what it is told and reads. */
+  private record Site(
+      KvDcRelay relay,
+      HostDeployment facts,
+      InMemoryEventSource events,
+      List<InMemoryEventSource.Rank> ranks) {
+    KvPoolStatistics statistics() {
+      return relay.statistics().pools().get(0);
+    }
+
+    PoolId poolId() {
+      return statistics().producer().poolId();
+    }
+
+    /** Whether there is a pool and nothing of it is on its way or being recovered. */
+    boolean isIdle() {
+      if (relay.statistics().pools().isEmpty()) {
+        return false;
+      }
+      KvPoolStatistics.Following following = Objects.requireNonNull(statistics().following());
+      return following.ranks().size() == ranks.size()
+          && following.ranks().stream().allMatch(Site::isIdle);
+    }
+
+    private static boolean isIdle(RankStatus rank) {
+      return rank.trust() == SourceTrust.EXACT
+          && !rank.recovering()
+          && rank.buffered() == 0
+          && rank.queued() == 0;
+    }
+  }
+
+  private void openDataCenter(
+      int dc, Workload workload, Addresses addresses, DemoSettings settings) {
+    HostDeployment facts = new HostDeployment(runtime.executor());
+    InMemoryEventSource events = new InMemoryEventSource(runtime, RING_EVENTS);
+    List<InMemoryEventSource.Rank> ranks = new ArrayList<>();
+    Set<Long> live = new HashSet<>();
+    facts.edit(
+        deployment -> {
+          for (long worker = 1; worker <= settings.workers(); worker++) {
+            InMemoryEventSource.Rank rank =
+                events.start(ServingPool.ENDPOINT, new Member(worker, 0), true);
+            ranks.add(rank);
+            live.add(worker);
+            deployment.put(ServingPool.card(worker, workload, settings));
+            deployment.advertise(rank.advertisement());
+          }
+          deployment.live(ServingPool.ENDPOINT, live);
+        });
+    KvDcRelay relay =
+        KvDcRelay.builder()
+            .dcName("dc-" + dc)
+            .runtime(runtime)
+            .deployment(facts, DiscoveryScope.ALL)
+            .events(events)
+            .deploymentConfig(ServingPool.config(workload, settings))
+            .start();
     opened.add(relay);
-    KvPool pool = await(relay.openPool(spec), "opening a pool");
-    pool.setServing(ServingState.READY);
-    pools.add(pool);
+    sites.add(new Site(relay, facts, events, ranks));
     dcOfId.put(relay.dcId(), dc);
     RelayExport export =
         RelayTransports.export(relay.source(), addresses.of(dc), settings.exportOptions(runtime));
@@ -140,13 +210,49 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
 
   @Override
   public Consumer<KvEvent> events(int dc) {
-    KvPool pool = pools.get(dc);
+    Site site = sites.get(dc);
     return event -> {
       exactEventBytes += BYTES_PER_EVENT + event.length() * bytesPerBlock(event);
-      CompletionStage<Void> admitted = pool.apply(event);
+      InMemoryEventSource.Rank rank = site.ranks().get((int) event.member().workerId() - 1);
+      if (faults.nextDouble() * 100 < lossPercent) {
+        rank.loseBatches(1);
+      }
+      rank.publish(numbered(event, rank.nextEventId()));
       runtime.runUntilIdle();
-      await(admitted, "admission of an event");
     };
+  }
+
+  /** The publisher numbers its events, from the beginning in each of its lives. */
+  private static KvEvent numbered(KvEvent event, long id) {
+    return switch (event.kind()) {
+      case CLEARED -> KvEvent.cleared(event.member(), id).build();
+      case REMOVED -> KvEvent.removed(event.member(), id, event.engineHashes()).build();
+      case STORED -> {
+        KvEvent.Builder stored =
+            KvEvent.stored(event.member(), id, event.engineHashes(), event.localHashes());
+        yield event.hasParent()
+            ? stored.parent(event.parentHash()).build()
+            : stored.startPosition(0).build();
+      }
+    };
+  }
+
+  @Override
+  public void restarted(int dc, int worker) {
+    Site site = sites.get(dc);
+    InMemoryEventSource.Rank before = site.ranks().get(worker);
+    InMemoryEventSource.Rank now = before.restart();
+    lostBefore += before.lostBatches();
+    site.ranks().set(worker, now);
+    site.facts()
+        .edit(
+            deployment -> {
+              deployment.withdraw(
+                  ServingPool.ENDPOINT, before.member(), before.advertisement().publisherId());
+              deployment.advertise(now.advertisement());
+            });
+    restarts++;
+    runtime.runUntilIdle();
   }
 
   private static long bytesPerBlock(KvEvent event) {
@@ -206,20 +312,29 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
     }
   }
 
-  /** Publishes what is pending and waits until the router has installed exactly that. */
+  /**
+   * Has every worker say where it stands, so that a batch that was lost last is missed too; waits
+   * until everything is recovered, publishes what is pending, and waits until the router has
+   * installed exactly that.
+   */
   void drain() {
-    for (KvPool pool : pools) {
-      long sequence = await(pool.flush(), "a flush");
-      await(view.awaitSequence(pool.identity().poolId(), sequence), "a drain");
+    for (Site site : sites) {
+      site.ranks().forEach(rank -> rank.remove());
+    }
+    for (Site site : sites) {
+      runtime.runUntilIdle();
+      await(site::isIdle, "the recovery of " + site.relay().dcId());
+      long sequence = await(site.relay().flush(ServingPool.ENDPOINT), "a flush");
+      await(view.awaitSequence(site.poolId(), sequence), "a drain");
     }
   }
 
   /** Whether each lane of the view holds its producer's own words. Only means something drained. */
   boolean hasConverged() {
-    for (KvPool pool : pools) {
-      long[] produced = await(pool.filterWords(), "the filter of " + pool.identity());
+    for (Site site : sites) {
+      long[] produced = await(site.relay().filterWords(ServingPool.ENDPOINT), "a filter");
       long[] seen = new long[produced.length];
-      if (!view.copyLaneWords(pool.identity().poolId(), seen) || !Arrays.equals(seen, produced)) {
+      if (!view.copyLaneWords(site.poolId(), seen) || !Arrays.equals(seen, produced)) {
         return false;
       }
     }
@@ -228,11 +343,34 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
 
   /** Blocks that some filter had no room for. */
   long omissions() {
-    long omissions = 0;
-    for (KvPool pool : pools) {
-      omissions += pool.statistics().actor().pool().capacityFailures();
+    return sites.stream()
+        .mapToLong(site -> site.statistics().actor().pool().capacityFailures())
+        .sum();
+  }
+
+  /** Batches lost between workers and relays. */
+  long lostBatches() {
+    long lost = lostBefore;
+    for (Site site : sites) {
+      for (InMemoryEventSource.Rank rank : site.ranks()) {
+        lost += rank.lostBatches();
+      }
     }
-    return omissions;
+    return lost;
+  }
+
+  /** Workers that restarted. */
+  long restarts() {
+    return restarts;
+  }
+
+  /** What all relays together counted. */
+  long counted(IngestCount what) {
+    long counted = 0;
+    for (Site site : sites) {
+      counted += Objects.requireNonNull(site.statistics().following()).ingest().of(what);
+    }
+    return counted;
   }
 
   MeteredSource.Traffic traffic() {
@@ -241,6 +379,17 @@ final class Federation implements Simulation.Surroundings, DepthOracle, AutoClos
 
   long exactEventBytes() {
     return exactEventBytes;
+  }
+
+  private void await(BooleanSupplier condition, String what) {
+    long giveUp = System.nanoTime() + PATIENCE_NANOS;
+    runtime.runUntilIdle();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() > giveUp) {
+        throw new IllegalStateException(what + ": did not happen within 30 s");
+      }
+      runtime.advance(TICK);
+    }
   }
 
   /** Runs tasks until a stage is done; lets time pass if nothing else can bring that about. */

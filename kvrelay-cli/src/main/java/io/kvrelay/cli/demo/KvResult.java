@@ -14,6 +14,10 @@ import org.jspecify.annotations.Nullable;
  * @param depthInflated of these, how many the view took for longer
  * @param depthMissed of these, how many it took for shorter
  * @param omissions blocks that a filter had no room for
+ * @param lostBatches batches of events lost between a worker and its relay
+ * @param restarts workers that restarted
+ * @param gaps gaps that relays noticed
+ * @param recoveries recoveries that ended with a worker's history or dump
  * @param freshnessMicros event applied until visible to a query; null if not measured
  * @param routeMicros one routing decision; null if there was none
  * @param converged whether every lane equals its producer's filter, word for word, after a drain
@@ -28,6 +32,10 @@ public record KvResult(
     long depthInflated,
     long depthMissed,
     long omissions,
+    long lostBatches,
+    long restarts,
+    long gaps,
+    long recoveries,
     @Nullable Latency freshnessMicros,
     @Nullable Latency routeMicros,
     boolean converged) {
@@ -43,6 +51,10 @@ public record KvResult(
         depthInflated,
         depthMissed,
         omissions,
+        lostBatches,
+        restarts,
+        gaps,
+        recoveries,
         freshness,
         routeMicros,
         converged);

@@ -54,6 +54,9 @@ final class Simulation {
     /** Receives the events of one data center, in order. */
     Consumer<KvEvent> events(int dc);
 
+    /** A worker has restarted: another life of its publisher, and nothing in its cache. */
+    default void restarted(int dc, int worker) {}
+
     /** Nobody listens. */
     Surroundings NONE =
         new Surroundings() {
@@ -85,6 +88,7 @@ final class Simulation {
       Request request = all.get(i);
       surroundings.advanceTo(request.timestampMillis());
       clearCaches(i, events);
+      restartWorkers(i, surroundings);
       step(request, policy, events);
       progress.accept(i + 1);
     }
@@ -111,6 +115,19 @@ final class Simulation {
     for (int dc = 0; dc < settings.dcs(); dc++) {
       if (index > 0 && index == total * (dc + 1) / (settings.dcs() + 1)) {
         dcs.get(dc).clear(dc % settings.workers(), events.get(dc));
+      }
+    }
+  }
+
+  /** Restarts come at moments spread over the input, one data center after the other. */
+  private void restartWorkers(int index, Surroundings surroundings) {
+    long total = workload.requests().size();
+    for (int i = 0; i < settings.restarts(); i++) {
+      if (index == total * (2L * i + 1) / (2L * settings.restarts())) {
+        int dc = i % settings.dcs();
+        int worker = (i / settings.dcs() + 1) % settings.workers();
+        dcs.get(dc).restart(worker);
+        surroundings.restarted(dc, worker);
       }
     }
   }

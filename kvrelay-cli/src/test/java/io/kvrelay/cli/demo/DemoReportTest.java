@@ -20,7 +20,22 @@ class DemoReportTest {
         50,
         List.of(6L, 4L),
         new KvResult(
-            1, 2, 3, 4, 5, 6, 7, 8, 9, freshness, new KvResult.Latency(0.5, 12.25), false));
+            1,
+            2,
+            3,
+            4,
+            5,
+            6,
+            7,
+            8,
+            9,
+            10,
+            11,
+            12,
+            13,
+            freshness,
+            new KvResult.Latency(0.5, 12.25),
+            false));
   }
 
   private static DemoReport report(boolean interrupted, PolicyResult... results) {
@@ -35,11 +50,12 @@ class DemoReportTest {
             "{\"input\":{\"source\":\"a \\\"trace\\\"\",\"requests\":1,\"blocks\":64,"
                 + "\"distinct_blocks\":64,\"blocks_per_id\":32,\"block_tokens\":16,\"dcs\":2,"
                 + "\"workers\":3,\"cache_blocks\":40,\"transport\":\"inproc\",\"seed\":5,"
-                + "\"interrupted\":false},\"policies\":[{\"name\":\"kv\",\"requests\":10,"
+                + "\"restarts\":0,\"loss_percent\":0.0,\"interrupted\":false},\"policies\":[{\"name\":\"kv\",\"requests\":10,"
                 + "\"blocks\":200,\"hit_blocks\":50,\"dc_share\":[6,4],\"hit_ratio\":0.25,"
                 + "\"snapshot_bytes\":1,\"delta_bytes\":2,\"deltas\":3,\"images\":4,"
                 + "\"exact_event_bytes\":5,\"depth_checks\":6,\"depth_inflated\":7,"
-                + "\"depth_missed\":8,\"omissions\":9,\"freshness_us\":{\"p50\":1000.0,"
+                + "\"depth_missed\":8,\"omissions\":9,\"lost_batches\":10,\"restarts\":11,"
+                + "\"gaps\":12,\"recoveries\":13,\"freshness_us\":{\"p50\":1000.0,"
                 + "\"p99\":2000.0},\"route_us\":{\"p50\":0.5,\"p99\":12.25},\"converged\":false},"
                 + "{\"name\":\"random\",\"requests\":0,\"blocks\":0,\"hit_blocks\":0,"
                 + "\"dc_share\":[0,0],\"hit_ratio\":0.0}]}");

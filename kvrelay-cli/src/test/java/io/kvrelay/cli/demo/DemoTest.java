@@ -74,6 +74,29 @@ class DemoTest {
   }
 
   @Test
+  void whatIsLostOnTheWayComesBack() {
+    Workload workload = builtIn(800, 1);
+    DemoSettings settings = DemoSettings.of(workload, 3, 2, null, 5, "inproc").withFaults(7, 10);
+    KvResult kv = kvOf(run(workload, settings, PolicyName.KV));
+    assertThat(kv.restarts()).isEqualTo(7);
+    assertThat(kv.lostBatches()).isGreaterThan(30);
+    assertThat(kv.gaps()).isPositive().isLessThanOrEqualTo(kv.lostBatches());
+    assertThat(kv.recoveries()).as("the first ones, restarts, and gaps").isGreaterThan(6 + 7);
+    assertThat(kv.converged()).isTrue();
+    assertThat(kv.depthMissed()).isZero();
+  }
+
+  @Test
+  void aWorldThatLosesEverythingComesBackToo() {
+    Workload workload = builtIn(60, 1);
+    DemoSettings settings = DemoSettings.of(workload, 2, 1, null, 5, "inproc").withFaults(0, 100);
+    KvResult kv = kvOf(run(workload, settings, PolicyName.KV));
+    assertThat(kv.lostBatches()).isGreaterThan(50);
+    assertThat(kv.converged()).isTrue();
+    assertThat(kv.depthMissed()).isZero();
+  }
+
+  @Test
   void theSmallestWorldWorks() {
     Workload workload = builtIn(30, 1);
     KvResult kv = kvOf(run(workload, new DemoSettings(1, 1, 1, 1, "inproc"), PolicyName.KV));

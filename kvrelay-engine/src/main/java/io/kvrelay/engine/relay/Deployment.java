@@ -2,10 +2,7 @@ package io.kvrelay.engine.relay;
 
 import io.kvrelay.api.DcId;
 import io.kvrelay.api.EndpointId;
-import io.kvrelay.api.Member;
 import io.kvrelay.api.PoolCatalog;
-import io.kvrelay.api.RelayErrorReason;
-import io.kvrelay.api.RelayException;
 import io.kvrelay.api.RelayHealth;
 import io.kvrelay.api.deployment.DeploymentFactsSource;
 import io.kvrelay.api.deployment.DiscoveryScope;
@@ -131,18 +128,6 @@ final class Deployment {
   /** The running pool of an endpoint, or null. */
   @Nullable DeploymentPool pool(EndpointId endpoint) {
     return pools.find(endpoint);
-  }
-
-  boolean has(EndpointId endpoint) {
-    return pools.find(endpoint) != null;
-  }
-
-  CompletionStage<Void> clearRank(EndpointId endpoint, Member member) {
-    DeploymentPool pool = pools.find(endpoint);
-    return pool == null
-        ? CompletableFuture.failedStage(
-            new RelayException(RelayErrorReason.POOL_NOT_FOUND, endpoint + " has no running pool"))
-        : pool.clearRank(member);
   }
 
   List<KvPoolStatistics> poolStatistics() {

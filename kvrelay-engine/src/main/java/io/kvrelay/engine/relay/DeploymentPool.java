@@ -33,6 +33,9 @@ import java.util.concurrent.CompletionStage;
  * calls it and decides; this only carries out.
  */
 final class DeploymentPool implements PoolRun {
+  /** Ranks that health names; a fleet that fails as a whole is not listed rank by rank. */
+  private static final int MAX_PROBLEMS = 32;
+
   private final DeploymentPools pools;
   private final PoolHandle handle;
   private final PoolActor actor;
@@ -194,10 +197,19 @@ final class DeploymentPool implements PoolRun {
     if (refused != null) {
       problems.add(new RelayHealth.Problem(endpoint.toString(), refused));
     }
+    int more = 0;
     for (RankStatus rank : ingest.ranks()) {
       if (rank.trust() != SourceTrust.EXACT) {
-        problems.add(problem(rank));
+        if (problems.size() < MAX_PROBLEMS) {
+          problems.add(problem(rank));
+        } else {
+          more++;
+        }
       }
+    }
+    if (more > 0) {
+      problems.add(
+          new RelayHealth.Problem(endpoint.toString(), more + " more ranks that are not exact"));
     }
     return problems;
   }

@@ -293,6 +293,54 @@ public final class KvDcRelay implements AutoCloseable {
   }
 
   /**
+   * Publishes what one pool has pending, whoever opened it.
+   *
+   * @param endpoint the serving endpoint
+   * @return a future of the sequence that covers every event admitted before; fails with a {@link
+   *     RelayException}: {@code POOL_NOT_FOUND} if the endpoint has no running pool, {@code
+   *     PUBLICATION_UNAVAILABLE} once the pool has ended
+   */
+  public CompletableFuture<Long> flush(EndpointId endpoint) {
+    return actor(endpoint).thenCompose(PoolActor::flush);
+  }
+
+  /**
+   * Copies one pool's filter out of the exact side, as it stands after every event admitted before.
+   * For tests and diagnosis: the pool applies nothing meanwhile.
+   *
+   * @param endpoint the serving endpoint
+   * @return a future of one word per bucket; fails like {@link #flush}
+   */
+  public CompletableFuture<long[]> filterWords(EndpointId endpoint) {
+    return actor(endpoint).thenCompose(PoolActor::filterWords);
+  }
+
+  private CompletableFuture<PoolActor> actor(EndpointId endpoint) {
+    DeploymentPool followed = deployment == null ? null : deployment.pool(endpoint);
+    if (followed != null) {
+      return CompletableFuture.completedFuture(followed.actor());
+    }
+    KvPool opened = opened(endpoint);
+    return opened == null
+        ? CompletableFuture.failedFuture(noPool(endpoint))
+        : CompletableFuture.completedFuture(opened.actor());
+  }
+
+  private @Nullable KvPool opened(EndpointId endpoint) {
+    for (KvPool pool : pools) {
+      if (pool.descriptor().servingEndpoint().equals(endpoint)) {
+        return pool;
+      }
+    }
+    return null;
+  }
+
+  private static RelayException noPool(EndpointId endpoint) {
+    return new RelayException(
+        RelayErrorReason.POOL_NOT_FOUND, "endpoint = " + endpoint + ": has no running pool");
+  }
+
+  /**
    * Clears one rank by hand: everything it holds disappears, and its source is taken up again from
    * the beginning. For a worker whose cache was emptied without a word.
    *
@@ -303,18 +351,14 @@ public final class KvDcRelay implements AutoCloseable {
    *     INVALID_REQUEST} if the pool follows a deployment that does not expect this rank
    */
   public CompletionStage<Void> clearRank(EndpointId endpoint, Member member) {
-    Deployment followed = deployment;
-    if (followed != null && followed.has(endpoint)) {
-      return followed.clearRank(endpoint, member);
+    DeploymentPool followed = deployment == null ? null : deployment.pool(endpoint);
+    if (followed != null) {
+      return followed.clearRank(member);
     }
-    for (KvPool pool : pools) {
-      if (pool.descriptor().servingEndpoint().equals(endpoint)) {
-        return pool.resetRank(member);
-      }
-    }
-    return CompletableFuture.failedStage(
-        new RelayException(
-            RelayErrorReason.POOL_NOT_FOUND, "endpoint = " + endpoint + ": has no running pool"));
+    KvPool opened = opened(endpoint);
+    return opened == null
+        ? CompletableFuture.failedStage(noPool(endpoint))
+        : opened.resetRank(member);
   }
 
   /**

@@ -256,6 +256,10 @@ public final class KvPool implements AutoCloseable {
     onServing.run();
   }
 
+  PoolActor actor() {
+    return actor;
+  }
+
   StatedReadiness.Statement statement() {
     return new StatedReadiness.Statement(descriptor(), serving);
   }
