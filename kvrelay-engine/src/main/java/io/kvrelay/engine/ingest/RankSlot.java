@@ -446,7 +446,7 @@ final class RankSlot implements RankStream.Rank {
               error -> {
                 pendingReset = null;
                 if (error != null) {
-                  resetPending(toReset, error.toString());
+                  resetPending(toReset, Failures.text(error));
                 }
                 then.accept(error);
               });
@@ -477,7 +477,7 @@ final class RankSlot implements RankStream.Rank {
                 error -> {
                   if (error != null) {
                     pendingReset = null;
-                    fence(reason + ": the reset failed: " + error);
+                    fence(reason + ": the reset failed: " + Failures.text(error));
                   } else {
                     pendingReset = null;
                     stream.open(source);
@@ -698,7 +698,7 @@ final class RankSlot implements RankStream.Rank {
             reset(
                 error -> {
                   if (error != null) {
-                    fence("unknown for too long, and the reset failed: " + error);
+                    fence("unknown for too long, and the reset failed: " + Failures.text(error));
                   }
                 }));
   }

@@ -242,7 +242,7 @@ final class RankStream {
     rank.reset(
         error -> {
           if (error != null) {
-            rank.fence("reset after a gap: " + error);
+            rank.fence("reset after a gap: " + Failures.text(error));
             return;
           }
           trust.lost(reason);
@@ -262,7 +262,8 @@ final class RankStream {
             if (error == null) {
               admittedLive(event);
             } else {
-              rank.fence("admission of event " + text(event.eventId()) + ": " + error);
+              rank.fence(
+                  "admission of event " + text(event.eventId()) + ": " + Failures.text(error));
             }
           });
     }
@@ -346,7 +347,7 @@ final class RankStream {
     if (error != null) {
       recovery = null;
       context.count(IngestCount.FAILED_REPLACEMENTS);
-      rank.fence("replacement: " + error.getMessage());
+      rank.fence("replacement: " + Failures.text(error));
       return;
     }
     context.count(IngestCount.RECOVERED_BY_DUMP);
@@ -434,7 +435,8 @@ final class RankStream {
                 countAdmitted(event);
                 admitAll(events, next, then);
               } else {
-                rank.fence("admission of event " + text(event.eventId()) + ": " + error);
+                rank.fence(
+                    "admission of event " + text(event.eventId()) + ": " + Failures.text(error));
               }
             });
         return;

@@ -4,7 +4,6 @@ import io.kvrelay.api.events.HistoryReply;
 import io.kvrelay.api.events.HistoryRequest;
 import io.kvrelay.api.runtime.RelayRuntime;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
@@ -153,7 +152,7 @@ final class RecoveryFetch {
   /** Why the attempt failed, or null if its answer is final. */
   private @Nullable String failure(@Nullable HistoryReply reply, @Nullable Throwable error) {
     if (reply == null) {
-      return error == null ? "no answer" : cause(error).toString();
+      return error == null ? "no answer" : Failures.text(error);
     }
     if (reply instanceof HistoryReply.TreeDumpFailed failed) {
       marked = true;
@@ -165,12 +164,6 @@ final class RecoveryFetch {
       return "a dump of a part";
     }
     return reply instanceof HistoryReply.Failed failed ? failed.message() : null;
-  }
-
-  private static Throwable cause(Throwable error) {
-    return error instanceof CompletionException && error.getCause() != null
-        ? error.getCause()
-        : error;
   }
 
   private void countFailure(@Nullable Throwable error) {

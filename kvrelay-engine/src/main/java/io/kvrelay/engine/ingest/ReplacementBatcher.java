@@ -14,7 +14,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -234,8 +233,7 @@ final class ReplacementBatcher {
   }
 
   private void rebuilt(List<Entry> batch, List<Entry> installed, @Nullable Throwable error) {
-    Throwable failure =
-        error instanceof CompletionException && error.getCause() != null ? error.getCause() : error;
+    Throwable failure = error == null ? null : Failures.cause(error);
     installed.forEach(entry -> entry.done.accept(failure));
     CompletableFuture<Void> over = batch.get(0).rebuild;
     synchronized (this) {

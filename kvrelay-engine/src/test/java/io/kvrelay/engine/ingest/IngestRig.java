@@ -40,6 +40,8 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.logging.Level;
+import java.util.logging.Logger;
 
 /**
  * One ingest over a real pool, with a provider whose answers the test gives by hand and a pool
@@ -55,6 +57,13 @@ final class IngestRig implements AutoCloseable {
   static final Member A1 = new Member(1, 1);
   static final Member B = new Member(2, 0);
   static final Duration ATTEMPT = Duration.ofSeconds(30);
+
+  // Held: a logger that nobody refers to forgets its level. Its warnings are expected here.
+  private static final Logger LOGGER = Logger.getLogger("io.kvrelay.engine.ingest");
+
+  static {
+    LOGGER.setLevel(Level.OFF);
+  }
 
   final VirtualRuntime runtime;
   final PoolActor pool;
@@ -271,6 +280,8 @@ final class IngestRig implements AutoCloseable {
     final List<Asked> asked = new ArrayList<>();
     final List<EndpointId> followed = new ArrayList<>();
     int stopped;
+    boolean refuse;
+    boolean uncancellable;
     KvEventListener listener;
 
     @Override
@@ -286,9 +297,12 @@ final class IngestRig implements AutoCloseable {
     @Override
     public CompletionStage<HistoryReply> history(
         EventSourceAdvertisement source, HistoryRequest request) {
+      if (refuse) {
+        throw new IllegalStateException("not today");
+      }
       Asked next = new Asked(source, request, new CompletableFuture<>());
       asked.add(next);
-      return next.reply();
+      return uncancellable ? next.reply().minimalCompletionStage() : next.reply();
     }
 
     Asked last(Member member) {
