@@ -29,7 +29,8 @@ public interface KvEventListener {
    * How far the provider trusts its own picture of a publisher. A provider that never calls this
    * leaves the judgement to the relay. After {@link SourceTrust#UNKNOWN} for ten seconds the rank
    * stops contributing to answers: it is reset, and taken up again from the beginning once the
-   * publisher is something else.
+   * publisher is something else. What a subscription said ends with it: a new one starts with
+   * nothing said.
    *
    * @param publisherId the publisher
    * @param trust the level

@@ -94,6 +94,8 @@ public enum IngestCount {
   REJECTED_SOURCES,
   /** Faults ignored: of a source that is not active any more. */
   STALE_FAULTS,
+  /** Refused events that are no wonder: what they hang on is known to be missing. */
+  EXPLAINED_FAULTS,
   /** Faults that fence the pool. */
   POOL_FENCES,
   /** Breaks of a stream that reset a rank. */

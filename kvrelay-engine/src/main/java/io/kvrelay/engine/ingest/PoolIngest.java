@@ -231,16 +231,16 @@ public final class PoolIngest {
       return;
     }
     unsubscribe();
-    subscriptionProblem = null;
-    synchronized (trust) {
-      trust.clear();
-    }
     if (endpoint != null) {
       open(endpoint);
     }
   }
 
   private void open(EndpointId endpoint) {
+    subscriptionProblem = null;
+    synchronized (trust) {
+      trust.clear(); // a subscription's word ends with it
+    }
     Subscription next = new Subscription(endpoint);
     subscription = next;
     try {
@@ -298,7 +298,6 @@ public final class PoolIngest {
       return;
     }
     unsubscribe();
-    subscriptionProblem = null;
     open(endpoint);
     if (subscriptionProblem == null) {
       slots.values().forEach(slot -> slot.subscription(null));

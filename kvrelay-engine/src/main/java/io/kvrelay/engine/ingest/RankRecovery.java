@@ -136,8 +136,8 @@ final class RankRecovery {
   }
 
   static boolean areOf(Member member, List<KvEvent> events) {
-    for (KvEvent event : events) {
-      if (!event.member().equals(member)) {
+    for (int i = 0; i < events.size(); i++) { // by index: no iterator for each batch
+      if (!events.get(i).member().equals(member)) {
         return false;
       }
     }

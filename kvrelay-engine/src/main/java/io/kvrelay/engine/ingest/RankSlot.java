@@ -2,6 +2,7 @@ package io.kvrelay.engine.ingest;
 
 import io.kvrelay.api.KvEvent;
 import io.kvrelay.api.KvEventBatch;
+import io.kvrelay.api.KvEventErrorKind;
 import io.kvrelay.api.Member;
 import io.kvrelay.api.deployment.EventSourceAdvertisement;
 import io.kvrelay.api.deployment.RankSource;
@@ -42,6 +43,7 @@ final class RankSlot implements RankStream.Rank {
   private static final System.Logger LOG = System.getLogger(RankSlot.class.getName());
   private static final int STEPS_PER_TURN = 64;
   private static final long NEVER = Long.MIN_VALUE;
+  private static final long MENDING_NANOS = 60_000_000_000L;
 
   /** What changes seldom of a status. */
   private record Published(
@@ -76,6 +78,8 @@ final class RankSlot implements RankStream.Rank {
   private String problem = "no source is advertised";
   private boolean parked; // unknown for too long
   private boolean stopping;
+  private boolean mended; // at mendedNanos
+  private long mendedNanos;
   private RelayRuntime.@Nullable Timer repair;
   private RelayRuntime.@Nullable Timer unknown;
   private @Nullable CompletableFuture<?> promise; // of the work under way
@@ -576,6 +580,10 @@ final class RankSlot implements RankStream.Rank {
     if (source == null || source.publisherId() != fault.publisherId()) {
       context.count(IngestCount.STALE_FAULTS);
       outcome.complete(FaultOutcome.HANDLED);
+    } else if (isExplained(fault)) {
+      context.count(IngestCount.EXPLAINED_FAULTS);
+      mend(source, fault);
+      outcome.complete(FaultOutcome.HANDLED);
     } else if (fault.action() == PoolFault.Action.REJECT_SOURCE) {
       reject(source, fault, outcome);
     } else {
@@ -598,6 +606,31 @@ final class RankSlot implements RankStream.Rank {
               }
             });
       }
+    }
+  }
+
+  /**
+   * A hole makes later events unusable that are right in themselves; the source is not to blame.
+   */
+  private boolean isExplained(PoolFault fault) {
+    boolean hangsOnOthers =
+        fault.kind() == KvEventErrorKind.PARENT_BLOCK_NOT_FOUND
+            || fault.kind() == KvEventErrorKind.INVALID_BLOCK_SEQUENCE;
+    return hangsOnOthers && (isResetAnyway() || stream.explains(fault.eventId()));
+  }
+
+  private boolean isResetAnyway() {
+    return pendingReset != null || parked;
+  }
+
+  /** The hole matters: asks for everything, if there is somebody to ask, and not too often. */
+  private void mend(Binding source, PoolFault fault) {
+    long now = context.runtime().nanoTime();
+    boolean due = !isResetAnyway() && (!mended || now - mendedNanos >= MENDING_NANOS);
+    if (source.recoverable && !trust.isWhole() && !stream.isRecoveringFully() && due) {
+      mended = true;
+      mendedNanos = now;
+      stream.recoverFully("a hole was felt: " + fault.kind().wireName());
     }
   }
 
@@ -646,10 +679,14 @@ final class RankSlot implements RankStream.Rank {
   }
 
   private void subscribed(@Nullable String problemNow) {
-    if (active == null) {
+    Binding source = active;
+    if (source == null) {
       return;
     }
     trust.subscription(problemNow);
+    if (problemNow == null) { // what the subscription before said is void
+      trust.provider(context.directory().trustOf(source.publisherId()));
+    }
     boolean wasParked = parked;
     judge();
     if (problemNow == null && !wasParked && !parked && pendingReset == null) {

@@ -23,6 +23,11 @@ final class RankStream {
   private static final System.Logger LOG = System.getLogger(RankStream.class.getName());
   private static final int JITTER_MICROS = 3000;
 
+  private static final TrustReport FULL_RECOVERY =
+      TrustReport.degraded("a full recovery is under way");
+  private static final TrustReport GAP_RECOVERY = TrustReport.degraded("a gap is being recovered");
+  private static final TrustReport NO_EVENT = TrustReport.degraded("no event yet");
+
   /** The rank around the stream. */
   interface Rank extends RankRecovery.Receiver {
     /** Nothing is accepted any more until the rank was reset. */
@@ -44,6 +49,10 @@ final class RankStream {
   private long cursor;
   private @Nullable RankRecovery recovery;
   private boolean lossBehindRecovery;
+
+  // The event up to which the state is known to be whole, whatever was refused on the way there.
+  private boolean hasWhole;
+  private long wholeThrough;
   private long clears;
 
   RankStream(
@@ -76,12 +85,12 @@ final class RankStream {
   }
 
   /** What is not whole yet, or null. */
-  @Nullable String underWay() {
+  @Nullable TrustReport underWay() {
     RankRecovery current = recovery;
     if (current != null) {
-      return current.isFull() ? "a full recovery is under way" : "a gap is being recovered";
+      return current.isFull() ? FULL_RECOVERY : GAP_RECOVERY;
     }
-    return live ? null : "no event yet";
+    return live ? null : NO_EVENT;
   }
 
   // ---- Life ----
@@ -112,7 +121,29 @@ final class RankStream {
     discardBuffer();
     live = false;
     cursor = 0;
+    hasWhole = false;
     trust.whole();
+  }
+
+  private void wholeAt(long id) {
+    hasWhole = true;
+    wholeThrough = id;
+    trust.whole();
+  }
+
+  /**
+   * Whether it is no wonder that the pool refused an event which hangs on earlier ones: some of
+   * them are known to be missing, a whole state came after it, or it came before a reset.
+   */
+  boolean explains(long eventId) {
+    return !live
+        || Long.compareUnsigned(eventId, cursor) > 0 // not admitted since the last reset
+        || !trust.isWhole()
+        || (hasWhole && Long.compareUnsigned(eventId, wholeThrough) <= 0);
+  }
+
+  boolean isRecoveringFully() {
+    return recovery != null && recovery.isFull();
   }
 
   /**
@@ -274,9 +305,7 @@ final class RankStream {
     cursor = event.eventId();
     buffer.reached(cursor);
     countAdmitted(event);
-    if (empties(event)) {
-      trust.whole();
-    }
+    noteClear(event);
   }
 
   private static boolean isDone(CompletableFuture<Void> admitted) {
@@ -398,6 +427,13 @@ final class RankStream {
                   trust.answered();
                   recovered.forEach(this::noteClear);
                   settle(tail, target, true);
+                  if (whole) {
+                    // The state may be newer than it promises: its tail may repeat what it no
+                    // longer
+                    // has the parents for.
+                    hasWhole = true;
+                    wholeThrough = cursor;
+                  }
                 }));
   }
 
@@ -447,7 +483,7 @@ final class RankStream {
 
   private void noteClear(KvEvent event) {
     if (empties(event)) {
-      trust.whole();
+      wholeAt(event.eventId());
     }
   }
 

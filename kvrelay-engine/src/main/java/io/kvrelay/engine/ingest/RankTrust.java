@@ -13,14 +13,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class RankTrust {
   private TrustReport provider = TrustReport.EXACT;
-  private @Nullable String subscriptionProblem;
-  private @Nullable String incomplete;
-  private @Nullable String unanswered;
+  private @Nullable TrustReport subscription;
+  private @Nullable TrustReport incomplete;
+  private @Nullable TrustReport unanswered;
 
   /** A source is taken up. */
-  void open(TrustReport byProvider, @Nullable String subscription) {
+  void open(TrustReport byProvider, @Nullable String subscriptionProblem) {
     provider = byProvider;
-    subscriptionProblem = subscription;
+    subscription(subscriptionProblem);
   }
 
   void provider(TrustReport report) {
@@ -28,17 +28,17 @@ final class RankTrust {
   }
 
   void subscription(@Nullable String problem) {
-    subscriptionProblem = problem;
+    subscription = problem == null ? null : TrustReport.unknown(problem);
   }
 
   /** Something is missing that only a whole state brings back. */
   void lost(String reason) {
-    incomplete = reason;
+    incomplete = TrustReport.degraded(reason);
   }
 
   /** Something is missing that the next history brings back. */
   void unanswered(String reason) {
-    unanswered = reason;
+    unanswered = TrustReport.degraded(reason);
   }
 
   /** History was applied. */
@@ -52,24 +52,29 @@ final class RankTrust {
     unanswered = null;
   }
 
+  /** Whether nothing is missing that only a whole state would bring back. */
+  boolean isWhole() {
+    return incomplete == null;
+  }
+
   boolean isReachable() {
     return reach().level() != SourceTrust.UNKNOWN;
   }
 
   private TrustReport reach() {
-    String problem = subscriptionProblem;
-    return problem == null ? provider : TrustReport.unknown(problem).worse(provider);
+    TrustReport problem = subscription;
+    return problem == null ? provider : problem.worse(provider);
   }
 
-  /** What holds now, given what is under way. */
-  TrustReport report(@Nullable String underWay) {
+  /** What holds now, given what is under way; allocates nothing. */
+  TrustReport report(@Nullable TrustReport underWay) {
     TrustReport own = TrustReport.EXACT;
     if (incomplete != null) {
-      own = TrustReport.degraded(incomplete);
+      own = incomplete;
     } else if (underWay != null) {
-      own = TrustReport.degraded(underWay);
+      own = underWay;
     } else if (unanswered != null) {
-      own = TrustReport.degraded(unanswered);
+      own = unanswered;
     }
     return reach().worse(own);
   }

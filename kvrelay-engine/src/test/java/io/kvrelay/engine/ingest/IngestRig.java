@@ -40,8 +40,6 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.logging.Level;
-import java.util.logging.Logger;
 
 /**
  * One ingest over a real pool, with a provider whose answers the test gives by hand and a pool
@@ -58,12 +56,7 @@ final class IngestRig implements AutoCloseable {
   static final Member B = new Member(2, 0);
   static final Duration ATTEMPT = Duration.ofSeconds(30);
 
-  // Held: a logger that nobody refers to forgets its level. Its warnings are expected here.
-  private static final Logger LOGGER = Logger.getLogger("io.kvrelay.engine.ingest");
-
-  static {
-    LOGGER.setLevel(Level.OFF);
-  }
+  private final Hush hush = new Hush();
 
   final VirtualRuntime runtime;
   final PoolActor pool;
@@ -259,6 +252,7 @@ final class IngestRig implements AutoCloseable {
     }
     pool.fence("the test is over");
     advance(2); // the pool's publication timer sleeps lazily
+    hush.close();
     assertThat(runtime.pendingTimers()).as("timers left behind").isZero();
   }
 
@@ -281,12 +275,16 @@ final class IngestRig implements AutoCloseable {
     final List<EndpointId> followed = new ArrayList<>();
     int stopped;
     boolean refuse;
+    boolean refuseToFollow;
     boolean uncancellable;
     KvEventListener listener;
 
     @Override
     public Following follow(EndpointId kvStateEndpoint, KvEventListener newListener) {
       followed.add(kvStateEndpoint);
+      if (refuseToFollow) {
+        throw new IllegalStateException("not today");
+      }
       listener = newListener;
       return () -> {
         stopped++;
@@ -331,6 +329,7 @@ final class IngestRig implements AutoCloseable {
     final List<CompletableFuture<Void>> held = new ArrayList<>();
     long failAdmissionOf = -1;
     Member holdAdmissionsOf;
+    boolean throwOnAdmission;
     int failResets;
     boolean holdResets;
     boolean holdRebuilds;
@@ -357,6 +356,9 @@ final class IngestRig implements AutoCloseable {
 
     @Override
     public CompletionStage<Void> admit(KvEvent event, long publisherId) {
+      if (throwOnAdmission) {
+        throw new IllegalStateException("a defect");
+      }
       if (event.eventId() == failAdmissionOf) {
         return CompletableFuture.failedStage(new IllegalStateException("no admission"));
       }
