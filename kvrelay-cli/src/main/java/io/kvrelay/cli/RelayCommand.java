@@ -4,6 +4,7 @@ import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.cli.config.ConfigException;
 import io.kvrelay.cli.config.EngineEvents;
+import io.kvrelay.engine.hash.Identities;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.net.URI;
@@ -82,6 +83,7 @@ final class RelayCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     PrintWriter err = spec.commandLine().getErr();
+    checkName();
     URI address = bind == null ? null : RelayAddress.parse("--bind", bind);
     if (address == null && tls.isGiven()) {
       throw new InputException("TLS needs --bind");
@@ -107,10 +109,16 @@ final class RelayCommand implements Callable<Integer> {
     } catch (ConfigException e) {
       e.problems().forEach(problem -> err.println("kvrelay relay: " + problem));
       return CommandLine.ExitCode.USAGE;
+    }
+    return 0;
+  }
+
+  private void checkName() {
+    try {
+      Identities.dcId(dcName);
     } catch (IllegalArgumentException e) {
       throw new InputException("--dc-id = \"" + dcName + "\": " + e.getMessage(), e);
     }
-    return 0;
   }
 
   private static URI export(RelayProcess process, URI address, Map<String, Object> attributes) {

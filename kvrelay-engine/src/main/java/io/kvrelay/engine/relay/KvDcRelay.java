@@ -97,7 +97,8 @@ public final class KvDcRelay implements AutoCloseable {
     this.topologyGiven = deployment != null;
   }
 
-  private void hostFailed(String reason) {
+  /** Something of the relay itself failed: it ends, and says why. */
+  void hostFailed(String reason) {
     if (health.hostFailed(reason)) {
       LOG.log(Level.ERROR, () -> "relay " + identity + " stops: " + reason);
       shutdown();

@@ -387,6 +387,53 @@ class DeploymentRelayTest {
   }
 
   @Test
+  void aFailureOfTheRelayItselfEndsItAndTheFirstReasonStays() {
+    worker(A);
+    relay.hostFailed("the first");
+    relay.hostFailed("the second");
+    settle();
+    RelayHealth health = relay.health();
+    assertThat(health.healthy()).isFalse();
+    assertThat(health.hostLastError()).isEqualTo("the first");
+    assertThat(health.shuttingDown()).isTrue();
+    assertThat(relay.statistics().pools()).isEmpty();
+    assertThat(relay.statistics().publication().catalogPools()).isZero();
+    assertThat(relay.statistics().publication().topologyReady()).isZero();
+  }
+
+  @Test
+  void oneEndpointsPoolIsPublishedAndCopiedWhoeverOpenedIt() {
+    InMemoryEventSource.Rank a = worker(A);
+    a.store(new long[] {11}, new long[] {7});
+    time.runUntilIdle();
+    CompletableFuture<Long> flushed = relay.flush(E);
+    CompletableFuture<long[]> words = relay.filterWords(E);
+    time.runUntilIdle();
+    assertThat(flushed.join()).isEqualTo(pool().actor().lastSequence()).isPositive();
+    assertThat(words.join()).isNotEqualTo(new long[words.join().length]);
+    assertThatThrownBy(() -> relay.flush(new EndpointId("no", "such", "pool")).join())
+        .hasMessageContaining("no.such.pool");
+  }
+
+  /** A fleet that fails as a whole is not listed rank by rank. */
+  @Test
+  void healthNamesABoundedNumberOfRanks() {
+    facts.edit(
+        deployment -> {
+          for (long worker = 1; worker <= 50; worker++) {
+            deployment.put(card(worker, "llama"));
+            InMemoryEventSource.Rank rank = events.start(E, new Member(worker, 0), true);
+            rank.leaveUnanswered(true);
+            deployment.advertise(rank.advertisement());
+          }
+        });
+    settle();
+    assertThat(relay.health().problems()).hasSizeBetween(33, 34);
+    assertThat(relay.health().problems())
+        .anySatisfy(problem -> assertThat(problem.detail()).contains("18 more ranks"));
+  }
+
+  @Test
   void aShutdownDoesNotWaitForeverForASourceThatDoesNotLetGo() {
     KvDcRelay stuck =
         KvDcRelay.builder()
