@@ -82,6 +82,7 @@ final class RankSlot implements RankStream.Rank {
   private long mendedNanos;
   private RelayRuntime.@Nullable Timer repair;
   private RelayRuntime.@Nullable Timer unknown;
+  private int unknownWaits; // a timer that fired as it was cancelled is told apart
   private @Nullable CompletableFuture<?> promise; // of the work under way
 
   // The batch under way.
@@ -706,11 +707,13 @@ final class RankSlot implements RankStream.Rank {
         }
       }
     } else if (unknown == null && !parked) {
+      int wait = ++unknownWaits;
       unknown =
           context
               .runtime()
               .schedule(
-                  context.config().unknownGrace().toNanos(), () -> post(this::unknownForTooLong));
+                  context.config().unknownGrace().toNanos(),
+                  () -> post(() -> unknownForTooLong(wait)));
     }
   }
 
@@ -721,8 +724,8 @@ final class RankSlot implements RankStream.Rank {
     }
   }
 
-  private void unknownForTooLong() {
-    if (unknown == null || active == null || trust.isReachable()) {
+  private void unknownForTooLong(int wait) {
+    if (wait != unknownWaits || unknown == null || active == null || trust.isReachable()) {
       return;
     }
     unknown = null;
