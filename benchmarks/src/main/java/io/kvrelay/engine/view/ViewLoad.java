@@ -29,8 +29,25 @@ final class ViewLoad {
   final LaneIngestor[] ingestors;
   final double installSeconds;
   private final Splitmix random = new Splitmix(7);
+  private final Displacements displacements;
+
+  /** Told of every fingerprint that had to make room because both buckets of a block were full. */
+  interface Displacements {
+    void displaced(int lane, int bucket, int fingerprint);
+  }
 
   ViewLoad(int expected, int lanes, int blocks, String pattern, int queries) {
+    this(expected, lanes, blocks, pattern, queries, (lane, bucket, fingerprint) -> {});
+  }
+
+  ViewLoad(
+      int expected,
+      int lanes,
+      int blocks,
+      String pattern,
+      int queries,
+      Displacements displacements) {
+    this.displacements = displacements;
     CkfFormat format = CkfConfig.of(expected).format();
     prompts = new long[queries][blocks];
     depths = new int[queries][];
@@ -146,7 +163,8 @@ final class ViewLoad {
         boolean straight = (random.next() & 1) == 0;
         if (!put(words, straight ? a : b, fingerprint)
             && !put(words, straight ? b : a, fingerprint)) {
-          words[a] = (words[a] & ~0xFFFFL) | fingerprint; // displaces what was there
+          displacements.displaced(lane, a, (int) words[a] & 0xFFFF);
+          words[a] = (words[a] & ~0xFFFFL) | fingerprint;
         }
       }
     }

@@ -63,7 +63,7 @@ final class PrefixQuery {
   private static final int FEW_GROUPS = 2;
 
   /** So few have two. */
-  private static final int SOME_GROUPS = 6;
+  private static final int SOME_GROUPS = 16;
 
   private static final int LANES = 64;
 
