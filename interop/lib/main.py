@@ -113,7 +113,7 @@ def main():
     begin = time.monotonic()
     names = options.parts or list(PARTS)
     rust = None
-    if "replay" in names and not options.record_errors:
+    if {"replay", "dynamo"} & set(names) and not options.record_errors:
         rust = rust_program(report, not options.without_rust)
     scene = Scene(report, directory, options.seed, rust)
     try:

@@ -4,6 +4,8 @@ import os
 import re
 import signal
 import subprocess
+import urllib.error
+import urllib.request
 
 from processes import Failure, wait_until, log_tail
 
@@ -82,3 +84,38 @@ class Replay:
             raise Failure(f"kvrelay replay exited with {code}: {log_tail(self.process)}")
         with open(self.path) as file:
             return json.load(file)
+
+
+class Relay:
+    """`kvrelay relay --dynamo` on a deployment's store."""
+
+    def __init__(self, processes, name, deployment):
+        self.processes = processes
+        self.process = processes.start(
+            "kvrelay-" + name,
+            [KVRELAY, "relay", "--dc-id", deployment.dc, "--dynamo", "file:" + deployment.store,
+             "--watch-all", "--expected-blocks", str(deployment.expected_blocks),
+             "--answer-bind", "127.0.0.1:0", "--bind", "grpc://127.0.0.1:0",
+             "--http", "127.0.0.1:0"])
+        found = wait_until("addresses from kvrelay relay", self._addresses, 60, [self.process])
+        self.address, self.http = found
+
+    def _addresses(self):
+        with open(self.process.log_path) as log:
+            text = log.read()
+        found = [re.search(pattern, text) for pattern in (
+            r"serving grpc://(\S+:\d+)", r"operators at (http://\S+:\d+)")]
+        return all(found) and [one.group(1) for one in found]
+
+    def health(self):
+        try:
+            with urllib.request.urlopen(self.http + "/healthz", timeout=10) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as e:
+            return json.load(e)
+
+    def kill(self):
+        self.processes.stop(self.process, signal.SIGKILL)
+
+    def stop(self):
+        return self.processes.stop(self.process, signal.SIGTERM)

@@ -6,6 +6,7 @@ import random
 import descriptors
 import faults
 import wire
+from living import one_deployment_two_relays
 from mirror import Mirror, depth_is_allowed, local_hashes, sequence_hashes
 from ours import Replay, Watch, match
 from processes import wait_until
@@ -256,4 +257,5 @@ PARTS = {
     "errors": the_same_answers_to_faults,
     "reads": reading_our_server,
     "schema": the_same_schema,
+    "dynamo": one_deployment_two_relays,
 }

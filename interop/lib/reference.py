@@ -66,7 +66,8 @@ class Deployment:
         self.replay_ports = ports[2 + workers:]
         self.address = f"127.0.0.1:{self.grpc_port}"
 
-    def start(self):
+    def prepare(self):
+        """A fresh folder with a model and an empty store; returns the store."""
         shutil.rmtree(self.directory, ignore_errors=True)
         model = os.path.join(self.directory, "model")
         write_model(model)
@@ -78,21 +79,20 @@ class Deployment:
             "DYN_TCP_RPC_HOST": "127.0.0.1", "DYN_EVENT_PLANE_HOST": "127.0.0.1",
             "DYN_TCP_RESPONSE_STREAM_HOST": "127.0.0.1", "DYN_SYSTEM_HOST": "127.0.0.1",
             "DYN_SDK_DISABLE_ANSI_LOGGING": "1", "HF_HUB_OFFLINE": "1"}
-        engine = self._module(
-            "engine", "dynamo.mocker", "--model-path", model, "--model-name", MODEL,
+        return store
+
+    def start(self):
+        self.prepare()
+        engine = self.module(
+            "engine", "dynamo.mocker", "--model-path", os.path.join(self.directory, "model"),
+            "--model-name", MODEL,
             "--engine-type", self.engine, "--block-size", BLOCK_SIZE,
             "--num-gpu-blocks-override", self.blocks, "--speedup-ratio", 100,
             "--num-workers", self.workers,
             "--zmq-kv-events-ports", ",".join(map(str, self.event_ports)),
             "--zmq-replay-ports", ",".join(map(str, self.replay_ports)))
-        relay = self._module(
-            "relay", "dynamo.kv_dc_relay", "--dc-id", self.dc, "--watch-all",
-            "--expected-unique-blocks", self.expected_blocks, "--bind", self.address)
-        frontend = self._module(
-            "frontend", "dynamo.frontend", "--http-host", "127.0.0.1",
-            "--http-port", self.http_port, "--router-mode", "round-robin")
-        alive = (engine, relay, frontend)
-        wait_until("model at the reference's frontend", self._lists_model, 90, alive)
+        alive = [engine] + self.start_relay_and_frontend()
+        wait_until("model at the reference's frontend", self.lists_model, 90, alive)
         client = wire.Client(self.address)
         wait_until("pool of the reference relay", lambda: ready(client), 60, alive)
         # One request each, so that every worker is known to the frontend and warm.
@@ -101,11 +101,20 @@ class Deployment:
         client.close()
         return self
 
-    def _module(self, name, module, *arguments):
+    def start_relay_and_frontend(self):
+        relay = self.module(
+            "relay", "dynamo.kv_dc_relay", "--dc-id", self.dc, "--watch-all",
+            "--expected-unique-blocks", self.expected_blocks, "--bind", self.address)
+        frontend = self.module(
+            "frontend", "dynamo.frontend", "--http-host", "127.0.0.1",
+            "--http-port", self.http_port, "--router-mode", "round-robin")
+        return [relay, frontend]
+
+    def module(self, name, module, *arguments):
         command = [sys.executable, "-m", module, *map(str, arguments)]
         return self.processes.start("reference-" + name, command, self.env)
 
-    def _lists_model(self):
+    def lists_model(self):
         try:
             url = f"http://127.0.0.1:{self.http_port}/v1/models"
             with urllib.request.urlopen(url, timeout=2) as answer:
@@ -120,9 +129,9 @@ class Deployment:
         except urllib.error.URLError:
             return False
 
-    def complete(self, words):
+    def complete(self, words, model=MODEL):
         """Runs one prompt; returns its token ids."""
-        body = {"model": MODEL, "prompt": " ".join(map(str, words)), "max_tokens": 2}
+        body = {"model": model, "prompt": " ".join(map(str, words)), "max_tokens": 2}
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.http_port}/v1/completions", json.dumps(body).encode(),
             {"content-type": "application/json"})

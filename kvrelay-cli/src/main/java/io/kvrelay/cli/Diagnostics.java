@@ -2,7 +2,6 @@ package io.kvrelay.cli;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import io.kvrelay.api.RelayHealth;
-import io.kvrelay.cli.config.WatchedFile;
 import io.kvrelay.engine.ingest.IngestCount;
 import io.kvrelay.engine.ingest.RankStatus;
 import io.kvrelay.engine.pool.PoolStatistics;
@@ -24,14 +23,14 @@ final class Diagnostics {
     return JsonLine.of(json -> writeHealth(json, health)) + "\n";
   }
 
-  static String of(KvDcRelay relay, WatchedFile file) {
+  static String of(KvDcRelay relay, RelayInputs inputs) {
     KvRelayStatistics statistics = relay.statistics();
     return JsonLine.of(
             json -> {
               json.writeStringField("dc_id", relay.dcId().toString());
               JsonLine.unsigned(json, "instance_id", statistics.relay().instanceId());
               JsonLine.unsigned(json, "incarnation", statistics.relay().incarnation());
-              writeFile(json, file.statistics());
+              inputs.write(json);
               json.writeObjectFieldStart("health");
               writeHealth(json, relay.health());
               json.writeEndObject();
@@ -45,15 +44,6 @@ final class Diagnostics {
               json.writeEndArray();
             })
         + "\n";
-  }
-
-  private static void writeFile(JsonGenerator json, WatchedFile.Statistics file)
-      throws IOException {
-    json.writeObjectFieldStart("config");
-    json.writeNumberField("applied", file.applied());
-    json.writeNumberField("refused", file.refused());
-    json.writeBooleanField("current", file.current());
-    json.writeEndObject();
   }
 
   private static void writeHealth(JsonGenerator json, RelayHealth health) throws IOException {

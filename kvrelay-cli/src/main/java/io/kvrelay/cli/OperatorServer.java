@@ -63,7 +63,7 @@ final class OperatorServer implements AutoCloseable {
     opened.page(
         "/diagnostics",
         "GET",
-        exchange -> new Answer(200, JSON, Diagnostics.of(process.relay(), process.file())));
+        exchange -> new Answer(200, JSON, Diagnostics.of(process.relay(), process.inputs())));
     opened.page("/ranks/clear", "POST", opened::clear);
     opened.server.start();
     return opened;

@@ -20,6 +20,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** {@code kvrelay relay}. */
@@ -28,8 +29,9 @@ import picocli.CommandLine.Spec;
     mixinStandardHelpOptions = true,
     sortOptions = false,
     description = {
-      "Runs the relay of one data center: follows the deployment that a file describes, reads the"
-          + " events of its workers, and serves what comes of them.",
+      "Runs the relay of one data center: follows the deployment that a file describes, or a"
+          + " running Dynamo deployment, reads the events of its workers, and serves what comes of"
+          + " them.",
       ""
     },
     footer = {
@@ -52,9 +54,11 @@ final class RelayCommand implements Callable<Integer> {
   @Option(
       names = "--config",
       paramLabel = "FILE",
-      required = true,
-      description = "The deployment, YAML or JSON; read again when it changes.")
-  private Path config = Path.of("");
+      description =
+          "The deployment, YAML or JSON; read again when it changes. Either this or --dynamo.")
+  private @Nullable Path config;
+
+  @Mixin private DynamoOptions dynamo = new DynamoOptions();
 
   @Option(
       names = "--bind",
@@ -92,7 +96,7 @@ final class RelayCommand implements Callable<Integer> {
     InetSocketAddress local = http == null ? null : HttpAddress.parse("--http", http);
     try (RelayLog notes = RelayLog.install(log, err);
         Interrupt interrupt = new Interrupt();
-        RelayProcess process = RelayProcess.start(dcName, config, EngineEvents.NONE)) {
+        RelayProcess process = start()) {
       if (address != null) {
         notes.say("serving " + export(process, address, attributes));
       }
@@ -119,6 +123,22 @@ final class RelayCommand implements Callable<Integer> {
     } catch (IllegalArgumentException e) {
       throw new InputException("--dc-id = \"" + dcName + "\": " + e.getMessage(), e);
     }
+  }
+
+  private RelayProcess start() {
+    Path file = config;
+    if ((file == null) == !dynamo.isGiven()) {
+      throw new ParameterException(
+          spec.commandLine(), "Exactly one of --config=FILE and --dynamo=DEPLOYMENT is needed");
+    }
+    if (file == null) {
+      return RelayProcess.start(dcName, dynamo::open);
+    }
+    if (dynamo.hasMore()) {
+      throw new ParameterException(
+          spec.commandLine(), "With --config, the file says what is followed: see --dynamo");
+    }
+    return RelayProcess.start(dcName, file, EngineEvents.NONE);
   }
 
   private static URI export(RelayProcess process, URI address, Map<String, Object> attributes) {

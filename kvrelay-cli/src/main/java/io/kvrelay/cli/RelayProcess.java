@@ -1,15 +1,12 @@
 package io.kvrelay.cli;
 
 import io.kvrelay.api.RelayHealth;
+import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.SystemRuntime;
 import io.kvrelay.api.transport.ExportOptions;
 import io.kvrelay.cli.config.EngineEvents;
-import io.kvrelay.cli.config.WatchedFile;
-import io.kvrelay.engine.load.HostLoadReports;
 import io.kvrelay.engine.relay.KvDcRelay;
 import io.kvrelay.micrometer.KvRelayMetrics;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
@@ -20,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** The parts of a running relay, put together and taken apart in order. */
@@ -28,40 +26,28 @@ final class RelayProcess implements AutoCloseable {
   private static final long GRACE_SECONDS = 5;
 
   private final SystemRuntime runtime;
-  private final EngineEvents engines;
-  private final WatchedFile file;
+  private final RelayInputs inputs;
   private final KvDcRelay relay;
   private final PrometheusMeterRegistry meters =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final KvRelayMetrics metrics;
   private @Nullable OperatorServer http;
 
-  private RelayProcess(
-      SystemRuntime runtime,
-      EngineEvents engines,
-      WatchedFile file,
-      HostLoadReports loads,
-      String dcName) {
+  private RelayProcess(SystemRuntime runtime, RelayInputs inputs, String dcName) {
     this.runtime = runtime;
-    this.engines = engines;
-    this.file = file;
-    this.relay =
-        KvDcRelay.builder()
-            .dcName(dcName)
-            .runtime(runtime)
-            .deployment(file, file.settings().scope())
-            .events(engines.source())
-            .loadReports(loads)
-            .deploymentConfig(file.settings().config())
-            .start();
+    this.inputs = inputs;
+    KvDcRelay.Builder builder =
+        KvDcRelay.builder().dcName(dcName).runtime(runtime).deploymentConfig(inputs.config());
+    inputs.attach(builder);
+    this.relay = builder.start();
     this.metrics = new KvRelayMetrics(relay, List.of());
     metrics.bindTo(meters);
-    bindFile();
-    file.start();
+    inputs.bindTo(meters);
+    inputs.start();
   }
 
   /**
-   * Starts a relay.
+   * Starts a relay for a deployment that a file describes.
    *
    * @param dcName the data center
    * @param config the file
@@ -71,39 +57,43 @@ final class RelayProcess implements AutoCloseable {
    * @throws IllegalArgumentException if the data center's name is not acceptable
    */
   static RelayProcess start(String dcName, Path config, EngineEvents engines) {
-    SystemRuntime runtime = SystemRuntime.create();
     try {
-      HostLoadReports loads = new HostLoadReports(runtime.executor());
-      WatchedFile file = WatchedFile.open(config, engines, loads, runtime.executor());
-      return new RelayProcess(runtime, engines, file, loads, dcName);
+      return start(dcName, runtime -> new ConfiguredInputs(runtime, config, engines));
     } catch (RuntimeException | Error e) {
       engines.close();
-      runtime.close();
       throw e;
     }
   }
 
-  private void bindFile() {
-    Gauge.builder("kvrelay.config.current", file, from -> from.statistics().current() ? 1 : 0)
-        .description("1 while the latest version of the file is in force")
-        .strongReference(true)
-        .register(meters);
-    FunctionCounter.builder("kvrelay.config.versions", file, from -> from.statistics().applied())
-        .tag("outcome", "applied")
-        .description("Versions of the file")
-        .register(meters);
-    FunctionCounter.builder("kvrelay.config.versions", file, from -> from.statistics().refused())
-        .tag("outcome", "refused")
-        .description("Versions of the file")
-        .register(meters);
+  /**
+   * Starts a relay.
+   *
+   * @param dcName the data center
+   * @param opening opens what it follows; closed with the process
+   * @return the process
+   * @throws IllegalArgumentException if the data center's name is not acceptable
+   */
+  static RelayProcess start(String dcName, Function<RelayRuntime, RelayInputs> opening) {
+    SystemRuntime runtime = SystemRuntime.create();
+    RelayInputs inputs = null;
+    try {
+      inputs = opening.apply(runtime);
+      return new RelayProcess(runtime, inputs, dcName);
+    } catch (RuntimeException | Error e) {
+      if (inputs != null) {
+        inputs.close();
+      }
+      runtime.close();
+      throw e;
+    }
   }
 
   KvDcRelay relay() {
     return relay;
   }
 
-  WatchedFile file() {
-    return file;
+  RelayInputs inputs() {
+    return inputs;
   }
 
   PrometheusMeterRegistry meters() {
@@ -142,8 +132,8 @@ final class RelayProcess implements AutoCloseable {
    * @return why the relay had stopped by itself, or null if it was told to
    */
   @Nullable String stop() {
-    file.close();
-    long patience = file.settings().config().stopTimeout().toSeconds() + GRACE_SECONDS;
+    inputs.stop();
+    long patience = inputs.config().stopTimeout().toSeconds() + GRACE_SECONDS;
     try {
       relay.shutdown().toCompletableFuture().orTimeout(patience, TimeUnit.SECONDS).join();
     } catch (CompletionException late) {
@@ -163,7 +153,7 @@ final class RelayProcess implements AutoCloseable {
     }
     metrics.close();
     meters.close();
-    engines.close();
+    inputs.close();
     runtime.close();
   }
 }

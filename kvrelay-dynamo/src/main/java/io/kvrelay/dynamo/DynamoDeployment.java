@@ -119,7 +119,8 @@ public final class DynamoDeployment
    * @return a builder
    */
   public static Builder files(Path root) {
-    return new Builder((runtime, io) -> new FileRecordStore(runtime, root, new SerialExecutor(io)));
+    return new Builder(
+        (runtime, io) -> new FileRecordStore(runtime, root, new SerialExecutor(io), true));
   }
 
   /**

@@ -17,10 +17,12 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The file store, looked at twice a second. Reads only: no lock, no touch.
+ * The file store, looked at when names appear or go, and twice a second anyway. Reads only: no
+ * lock, no touch.
  *
  * <p>Every process that holds records touches them each few seconds. A file counts while it was
  * touched within {@link #LIFE}. At the first look its time of modification says when that was; from
@@ -30,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class FileRecordStore implements RecordStore {
   static final Duration LIFE = Duration.ofSeconds(15);
   static final Duration INTERVAL = Duration.ofMillis(500);
+  private static final Duration GATHER = Duration.ofMillis(10);
   private static final int MAX_RECORD_BYTES = 8 << 20;
   private static final String HALF_MADE = ".tmp_";
   private static final System.Logger LOG = System.getLogger(FileRecordStore.class.getName());
@@ -48,7 +51,10 @@ final class FileRecordStore implements RecordStore {
   private final RelayRuntime runtime;
   private final Path root;
   private final Executor io;
+  private final boolean hinting;
   private @Nullable Listener listener;
+  private final AtomicBoolean hinted = new AtomicBoolean();
+  private volatile @Nullable FolderWatch hints;
   private volatile boolean closed;
   // Both belong to the executor's one thread.
   private Map<RecordKey, Seen> seen = Map.of();
@@ -60,22 +66,48 @@ final class FileRecordStore implements RecordStore {
    * @param runtime clock and timer
    * @param root the folder that holds {@code v1}
    * @param io one thread, on which files are read
+   * @param hinting whether to look as soon as names appear or go
    */
-  FileRecordStore(RelayRuntime runtime, Path root, Executor io) {
+  FileRecordStore(RelayRuntime runtime, Path root, Executor io, boolean hinting) {
     this.runtime = runtime;
     this.root = root;
     this.io = io;
+    this.hinting = hinting;
   }
 
   @Override
   public void start(Listener target) {
     listener = target;
-    io.execute(this::look);
+    hints = hinting ? new FolderWatch(root, this::hint) : null;
+    io.execute(this::lookAndComeBack);
   }
 
   @Override
   public void close() {
     closed = true;
+    FolderWatch open = hints;
+    if (open != null) {
+      open.close();
+    }
+  }
+
+  /** Records come in bursts: a few milliseconds later there is one look for all of them. */
+  private void hint() {
+    if (hinted.compareAndSet(false, true)) {
+      runtime.schedule(GATHER.toNanos(), () -> io.execute(this::lookAtHint));
+    }
+  }
+
+  private void lookAtHint() {
+    hinted.set(false);
+    look();
+  }
+
+  private void lookAndComeBack() {
+    look();
+    if (!closed) {
+      runtime.schedule(INTERVAL.toNanos(), () -> io.execute(this::lookAndComeBack));
+    }
   }
 
   private void look() {
@@ -94,7 +126,6 @@ final class FileRecordStore implements RecordStore {
       reported = null;
       target.onLost(root + ": " + e);
     }
-    runtime.schedule(INTERVAL.toNanos(), () -> io.execute(this::look));
   }
 
   private Map<RecordKey, byte[]> scan() throws IOException {
@@ -116,6 +147,10 @@ final class FileRecordStore implements RecordStore {
 
   private void scan(RecordKey.Bucket bucket, Path folder, Map<RecordKey, Seen> into)
       throws IOException {
+    FolderWatch open = hints;
+    if (open != null) {
+      open.watch(folder); // before it is listed, so that nothing lies between the two
+    }
     try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
       for (Path file : files) {
         String name = String.valueOf(file.getFileName());

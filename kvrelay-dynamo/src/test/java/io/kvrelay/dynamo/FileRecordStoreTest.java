@@ -27,7 +27,7 @@ class FileRecordStoreTest {
   private FileRecordStore store;
 
   private void start() {
-    store = new FileRecordStore(runtime, root, runtime.executor());
+    store = new FileRecordStore(runtime, root, runtime.executor(), false);
     store.start(
         new RecordStore.Listener() {
           @Override
@@ -237,5 +237,19 @@ class FileRecordStoreTest {
 
     assertThat(seen).hasSize(1);
     assertThat(lost).isEmpty();
+  }
+
+  @Test
+  void aNameThatAppearsIsHintedAtAndAFolderThatDoes() throws Exception {
+    Path folder = root.resolve("v1/mdc");
+    java.util.concurrent.Semaphore hints = new java.util.concurrent.Semaphore(0);
+    try (FolderWatch watch = new FolderWatch(root, hints::release)) {
+      watch.watch(folder); // not there yet
+      Files.createDirectories(folder);
+      watch.watch(folder);
+      Files.writeString(folder.resolve("a"), "{}");
+
+      assertThat(hints.tryAcquire(20, java.util.concurrent.TimeUnit.SECONDS)).isTrue();
+    }
   }
 }
