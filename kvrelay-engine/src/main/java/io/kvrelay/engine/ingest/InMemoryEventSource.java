@@ -161,6 +161,7 @@ public final class InMemoryEventSource implements KvEventSource {
     private int batchesToLose;
     private int requestsToFail;
     private boolean silent;
+    private boolean cutOff;
     private long lostBatches;
 
     private Rank(EventSourceAdvertisement advertisement, HistoryDesk desk) {
@@ -271,7 +272,7 @@ public final class InMemoryEventSource implements KvEventSource {
     }
 
     private void tell(Consumer<KvEventListener> call) {
-      for (Follower follower : followers) {
+      for (Follower follower : cutOff ? List.<Follower>of() : followers) {
         if (follower.endpoint.equals(advertisement.kvStateEndpoint())) {
           follower.tell(call);
         }
@@ -314,6 +315,24 @@ public final class InMemoryEventSource implements KvEventSource {
           advertisement.kvStateEndpoint(),
           advertisement.member(),
           advertisement.recoveryTarget() != null);
+    }
+
+    /**
+     * Restarts it where it is, as a worker whose process restarts under the identity that it had:
+     * the same publisher id, an empty cache, event ids from 1. Followers are told that the stream
+     * broke; this object speaks to nobody any more.
+     *
+     * @return the new life
+     */
+    public Rank restartInPlace() {
+      synchronized (this) {
+        cutOff = true;
+      }
+      Rank next =
+          new Rank(advertisement, new HistoryDesk(member(), ringCapacity, runtime.executor()));
+      ranks.put(advertisement.publisherId(), next);
+      next.breakStream("the publisher restarted");
+      return next;
     }
 
     /**
