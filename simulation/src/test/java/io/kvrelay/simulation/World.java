@@ -32,6 +32,7 @@ final class World {
   private long nextWorker = 1;
 
   World(long seed) {
+    Quiet.please();
     random = new Random(seed);
     time = VirtualRuntime.shuffling(seed);
     int siteCount = 2 + random.nextInt(2);
