@@ -1,37 +1,31 @@
 package io.kvrelay.engine.pool;
 
 /**
- * What the two open-addressing tables of a pool have in common.
- *
- * <p>A table is an array of chunks, each one cache line of a few entries, because what a block
- * costs is the number of lines it misses. A lookup compares all entries of the key's home chunk at
- * once. A key whose home chunk is full lies in the next chunk that has room; every full chunk it
- * passed counts it as overflow, and its removal takes that back. So a lookup ends at the first
- * chunk without overflow, nothing moves when an entry goes, there are no tombstones, and a table
- * never degrades. (The overflow counter is the idea of Meta's F14 tables.)
+ * What the two open-addressing tables of a pool have in common: how keys are spread, and how a word
+ * of tags is read.
  *
  * <p>Keys are mixed by a bijection before they come here: nothing is lost, and no key is hashed
  * twice. The home chunk is the upper half of the mixed key times the number of chunks, divided by
- * 2^32 (Lemire's reduction): any number of chunks will do, so a large table grows by a sixth and
+ * 2^32 (Lemire's reduction): any number of chunks will do, so a large table grows by a little and
  * runs nearly full, and since homes are ordered as keys are, growing reads and writes forward.
  *
- * <p>Chunks begin at element {@link #PAD} of their array: behind the 16 bytes of an array's header
- * that is the first line of a large array, which the collectors align. A table that is not aligned
- * works as well and touches a line more.
+ * <pre>
+ *   tags of a chunk, a long:  | tag 0 | tag 1 | ... | tag 6 | strays |      one byte each
+ *   tag:                      0 for an empty slot, else 0x80 and the lower 7 bits of the key
+ * </pre>
  */
 final class Chunks {
-  /** Elements of a {@code long[]} before the first chunk. */
-  static final int PAD = 6;
-
-  /** Words of a chunk. */
-  static final int WORDS = 8;
+  /** Slots of a chunk. */
+  static final int SLOTS = 7;
 
   /** What a lookup returns for a key that is not there. */
   static final int NONE = -1;
 
-  /** Below this many chunks a table doubles when it is full. */
-  private static final int FEW = 128;
+  /** In a word of tags, the top bit of each slot: set if it is taken. */
+  static final long TAKEN = 0x0080_8080_8080_8080L;
 
+  private static final long BYTES = 0x0101_0101_0101_0101L;
+  private static final long TAG_BITS = 0x7F7F_7F7F_7F7F_7F7FL;
   private static final long ODD_1 = 0x9E3779B97F4A7C15L;
   private static final long ODD_2 = 0xBF58476D1CE4E5B9L;
 
@@ -47,25 +41,20 @@ final class Chunks {
     return (int) (((key >>> 32) * chunks) >>> 32);
   }
 
-  static int next(int chunk, int chunks) {
-    return chunk + 1 == chunks ? 0 : chunk + 1;
+  /** The tag of a key's taken slot. */
+  static long tag(long key) {
+    return (key & 0x7F) | 0x80;
   }
 
-  /**
-   * Elements of an array of so many chunks; two more make a touch of the chunk behind the last one
-   * harmless.
-   */
-  static long words(long chunks) {
-    return PAD + WORDS * chunks + 2;
+  /** The top bits of the slots whose tag is the key's. */
+  static long matches(long tags, long key) {
+    // A byte of the difference is 0 if its top bit is 0 and adding 0x7F to the others sets it not.
+    long difference = tags ^ (tag(key) * BYTES);
+    return ~(((difference & TAG_BITS) + TAG_BITS) | difference) & TAKEN;
   }
 
-  /** 1 if a number is not zero, else 0; no branch, which nobody could predict. */
-  static int sign(int number) {
-    return (number | -number) >>> 31;
-  }
-
-  /** Chunks to grow to when {@code needed} entries, which take {@code least} chunks, do not fit. */
-  static long grown(int chunks, long least) {
-    return Math.max(chunks < FEW ? chunks * 2L : chunks + chunks / 6, least);
+  /** The slot of the lowest bit that is set. */
+  static int slot(long topBits) {
+    return Long.numberOfTrailingZeros(topBits) >>> 3;
   }
 }

@@ -1,85 +1,68 @@
 package io.kvrelay.engine.pool;
 
 /**
- * One member's lineage: mixed engine hash → sequence hash. A table as {@link Chunks} describes.
+ * One member's lineage: mixed engine hash → sequence hash.
  *
  * <pre>
- *   long[] entries, a chunk:  | key 0 | key 1 | key 2 | key 3 | value 0 | value 1 | value 2 | value 3 |
- *   char[] states, a chunk:   | overflow, 12 bits | taken slots, 4 bits |
+ *   long[] entries, a slot:  | key | value |
  * </pre>
  *
- * <p>16.5 bytes a slot. The states are a thirty-third of the table and mostly stay in the cache, so
- * a lookup costs one line.
- *
- * <p>A position is {@code 4 * chunk + slot}. It stays valid until that entry is removed or the
- * table grows. One thread at a time; only {@link #reserve} and {@link #trim} allocate.
+ * <p>17.1 bytes a slot with its tag. Only what adds a key, and {@link #reserve} and {@link #trim},
+ * allocate.
  */
-final class LineageMap {
-  private static final int SLOTS = 4;
-  private static final int ALL_TAKEN = 0xF;
-  private static final int OVERFLOW_ONE = 0x10;
-  private static final int OVERFLOW_MAX = 0xFFF0;
+final class LineageMap extends TwoChoiceTable {
+  /** What {@link #put} says: the key was not there, or had this value, or has another. */
+  static final int ADDED = 1;
 
-  private final Memory memory;
-  private char[] states;
+  static final int KNOWN = 0;
+  static final int CONFLICT = -1;
+
   private long[] entries;
-  private int chunks;
-  private int size;
 
   LineageMap(Memory memory) {
-    this.memory = memory;
-    this.chunks = 2;
-    this.states = memory.chars(2);
-    this.entries = memory.longs(Chunks.words(2));
-  }
-
-  int size() {
-    return size;
+    super(memory, 0, 5);
+    this.entries = memory.longs(2L * Chunks.SLOTS * chunks());
   }
 
   long bytes() {
-    return 2L * states.length + 8L * entries.length;
-  }
-
-  /** Number of positions, used or not. */
-  int positions() {
-    return SLOTS * chunks;
-  }
-
-  boolean isUsed(int position) {
-    return (states[position >>> 2] & (1 << (position & 3))) != 0;
+    return tagBytes() + 8L * entries.length;
   }
 
   private static int word(int position) {
-    return Chunks.PAD + Chunks.WORDS * (position >>> 2) + (position & 3);
+    return 2 * index(position);
   }
 
-  /**
-   * Loads the line where the key's search begins, and the next one if the search is likely to go
-   * on. The result only keeps the loads alive.
-   */
-  long touch(long key) {
-    int chunk = Chunks.home(key, chunks);
-    int goesOn = Chunks.sign((states[chunk] + 1) >>> 4);
-    int at = Chunks.PAD + Chunks.WORDS * chunk;
-    return entries[at] + entries[at + Chunks.WORDS * goesOn];
+  /** Loads the entries at positions. The result only keeps the loads alive. */
+  long touchEntries(int[] positions, int n) {
+    long[] e = entries;
+    long sum = 0;
+    for (int i = 0; i < n; i++) {
+      sum += e[word(positions[i])];
+    }
+    return sum;
+  }
+
+  /** Loads the entries that make room first if the homes of these keys are full. */
+  long touchHomes(long[] keys, int[] indexes, int n) {
+    long sum = 0;
+    for (int i = 0; i < n; i++) {
+      sum += entries[word(8 * home(keys[indexes[i]]))];
+    }
+    return sum;
   }
 
   /** Position of the key, or {@link Chunks#NONE}. */
   int find(long key) {
-    int chunk = Chunks.home(key, chunks);
-    for (int probes = chunks; probes > 0; probes--) {
-      int state = states[chunk];
-      int equal = equalSlots(chunk, key) & state;
-      if (equal != 0) {
-        return SLOTS * chunk + Integer.numberOfTrailingZeros(equal);
+    int home = home(key);
+    int second = second(home, key);
+    long homeTags = tags(home);
+    for (long m = candidates(homeTags, tags(second), key); m != 0; m &= m - 1) {
+      int position = position(m, home, second);
+      if (entries[word(position)] == key) {
+        return position;
       }
-      if (state < OVERFLOW_ONE) {
-        break;
-      }
-      chunk = Chunks.next(chunk, chunks);
     }
-    return Chunks.NONE;
+    return hasStrays(homeTags) ? findStray(second, key) : Chunks.NONE;
   }
 
   /** Whether a position found earlier still holds the key. */
@@ -88,124 +71,68 @@ final class LineageMap {
   }
 
   long valueAt(int position) {
-    return entries[word(position) + SLOTS];
+    return entries[word(position) + 1];
   }
 
   void setValueAt(int position, long value) {
-    entries[word(position) + SLOTS] = value;
+    entries[word(position) + 1] = value;
   }
 
   /**
-   * Adds a key that was not there before this event. Room must have been reserved.
+   * Adds a mapping unless the key has one. Throws {@link OutOfMemoryError} with nothing changed.
    *
-   * @return its position, or the complement of the position where this event has put it already
+   * @return {@link #ADDED}, {@link #KNOWN} or {@link #CONFLICT}
    */
+  int put(long key, long value) {
+    int position = find(key);
+    if (position >= 0) {
+      return valueAt(position) == value ? KNOWN : CONFLICT;
+    }
+    insert(key, value);
+    return ADDED;
+  }
+
+  /** Adds a key that is not there. Throws {@link OutOfMemoryError} with nothing changed. */
   int insert(long key, long value) {
-    int chunk = Chunks.home(key, chunks);
-    int state = states[chunk];
-    while ((state & ALL_TAKEN) == ALL_TAKEN) {
-      int present = equalSlots(chunk, key);
-      if (present != 0) {
-        undoOverflow(key, chunk);
-        return ~(SLOTS * chunk + Integer.numberOfTrailingZeros(present));
-      }
-      if (state < OVERFLOW_MAX) {
-        states[chunk] = (char) (state + OVERFLOW_ONE);
-      }
-      chunk = Chunks.next(chunk, chunks);
-      state = states[chunk];
-    }
-    int present = equalSlots(chunk, key) & state;
-    if (present != 0) {
-      undoOverflow(key, chunk);
-      return ~(SLOTS * chunk + Integer.numberOfTrailingZeros(present));
-    }
-    size++;
-    return occupy(chunk, state, key, value);
-  }
-
-  private int equalSlots(int chunk, long key) {
-    long[] e = entries;
-    int at = Chunks.PAD + Chunks.WORDS * chunk;
-    return (e[at] == key ? 1 : 0)
-        | (e[at + 1] == key ? 2 : 0)
-        | (e[at + 2] == key ? 4 : 0)
-        | (e[at + 3] == key ? 8 : 0);
-  }
-
-  private int occupy(int chunk, int state, long key, long value) {
-    int slot = Integer.numberOfTrailingZeros(~state);
-    states[chunk] = (char) (state | (1 << slot));
-    int position = SLOTS * chunk + slot;
-    int at = word(position);
-    entries[at] = key;
-    entries[at + SLOTS] = value;
+    int position = claim(key);
+    write(position, key, value);
     return position;
   }
 
-  private void undoOverflow(long key, int end) {
-    for (int chunk = Chunks.home(key, chunks); chunk != end; chunk = Chunks.next(chunk, chunks)) {
-      // At its maximum the counter has lost count: it stays, and only costs probes.
-      if (states[chunk] < OVERFLOW_MAX) {
-        states[chunk] = (char) (states[chunk] - OVERFLOW_ONE);
-      }
-    }
+  /** Fills a slot that was claimed. */
+  void write(int position, long key, long value) {
+    int at = word(position);
+    entries[at] = key;
+    entries[at + 1] = value;
   }
 
   void removeAt(int position) {
-    size--;
-    int chunk = position >>> 2;
-    states[chunk] = (char) (states[chunk] & ~(1 << (position & 3)));
-    undoOverflow(entries[word(position)], chunk);
+    release(position, entries[word(position)]);
   }
 
-  /**
-   * Makes room for more keys. Throws {@link OutOfMemoryError} and changes nothing if there is none.
-   *
-   * @return whether the table grew, which invalidates every position
-   */
-  boolean reserve(int additional) {
-    long needed = (long) size + additional;
-    if (needed <= limit(chunks)) {
-      return false;
-    }
-    rehash(Chunks.grown(chunks, chunksFor(needed)));
-    return true;
+  @Override
+  long keyAt(int position) {
+    return entries[word(position)];
   }
 
-  /**
-   * Gives memory back when less than a third of the table is used. Throws {@link OutOfMemoryError}
-   * and changes nothing.
-   */
-  void trim() {
-    if (chunks > 8 && size < limit(chunks) / 3) {
-      rehash(chunksFor(size + (size >>> 3)));
-    }
+  @Override
+  void moveEntry(int from, int to) {
+    entries[word(to)] = entries[word(from)];
+    entries[word(to) + 1] = entries[word(from) + 1];
   }
 
-  /** Entries that the table may hold: 27 of 32 slots. */
-  private static long limit(long chunks) {
-    return (chunks * SLOTS * 27) >>> 5;
-  }
-
-  private static long chunksFor(long entries) {
-    return entries * 32 / (SLOTS * 27) + 1;
-  }
-
-  private void rehash(long newChunks) {
-    char[] newStates = memory.chars(newChunks);
-    long[] newEntries = memory.longs(Chunks.words(newChunks));
-    char[] oldStates = states;
+  @Override
+  long[] replaceEntries(long slots) {
     long[] old = entries;
-    states = newStates;
-    entries = newEntries;
-    chunks = (int) newChunks;
-    size = 0;
-    for (int chunk = 0; chunk < oldStates.length; chunk++) {
-      for (int taken = oldStates[chunk] & ALL_TAKEN; taken != 0; taken &= taken - 1) {
-        int at = Chunks.PAD + Chunks.WORDS * chunk + Integer.numberOfTrailingZeros(taken);
-        insert(old[at], old[at + SLOTS]);
-      }
+    entries = memory.longs(2 * slots);
+    return old;
+  }
+
+  @Override
+  void addChunk(int chunk, long oldTags, long[] oldEntries) {
+    for (long taken = oldTags & Chunks.TAKEN; taken != 0; taken &= taken - 1) {
+      int at = word(8 * chunk + Chunks.slot(taken));
+      insert(oldEntries[at], oldEntries[at + 1]);
     }
   }
 }

@@ -18,11 +18,6 @@ interface Memory {
         public int[] ints(long length) {
           return new int[checked(length)];
         }
-
-        @Override
-        public char[] chars(long length) {
-          return new char[checked(length)];
-        }
       };
 
   /** A zeroed array. */
@@ -30,9 +25,6 @@ interface Memory {
 
   /** A zeroed array. */
   int[] ints(long length);
-
-  /** A zeroed array. */
-  char[] chars(long length);
 
   /** Longest array that every common virtual machine can make. */
   int LONGEST = Integer.MAX_VALUE - 8;

@@ -144,14 +144,14 @@ public final class RankReplacement {
     int inserted = insertMappings(event);
     if (inserted < n) {
       for (int i = inserted - 1; i >= 0; i--) {
-        if (scratch.positions[i] >= 0) {
-          lineage.removeAt(scratch.positions[i]);
+        if (scratch.positions[i] == LineageMap.ADDED) {
+          lineage.removeAt(lineage.find(scratch.keys[i]));
         }
       }
       return KvEventErrorKind.INVALID_BLOCK_SEQUENCE;
     }
     for (int i = 0; i < n; i++) {
-      if (scratch.positions[i] >= 0) {
+      if (scratch.positions[i] == LineageMap.ADDED) {
         addPlace(scratch.hashes[i]);
       }
     }
@@ -184,8 +184,8 @@ public final class RankReplacement {
   }
 
   /**
-   * Number of blocks dealt with. Positions of mappings that existed, or that the event repeats, are
-   * negative.
+   * Number of blocks dealt with: all, or the index of the one whose engine hash is mapped to
+   * another block. Says in the scratch's positions which mappings are new.
    */
   private int insertMappings(KvEvent event) {
     boolean root = !event.hasParent();
@@ -195,12 +195,13 @@ public final class RankReplacement {
       long hash =
           i == 0 && root ? SequenceHashes.root(local) : SequenceHashes.child(previous, local);
       long key = Chunks.mix(event.engineHash(i));
-      int found = lineage.find(key);
-      if (found >= 0 && lineage.valueAt(found) != hash) {
+      int result = lineage.put(key, hash);
+      if (result == LineageMap.CONFLICT) {
         return i;
       }
       scratch.hashes[i] = hash;
-      scratch.positions[i] = found >= 0 ? -1 : lineage.insert(key, hash);
+      scratch.keys[i] = key;
+      scratch.positions[i] = result;
       previous = hash;
     }
     return event.length();

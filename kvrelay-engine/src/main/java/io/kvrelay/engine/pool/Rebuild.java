@@ -105,7 +105,6 @@ final class Rebuild {
     for (int from = 0; from < lineage.positions(); from += CHUNK) {
       int to = Math.min(from + CHUNK, lineage.positions());
       int count = nameOwners(next.owners, lineage, from, to);
-      next.owners.reserve(count, 0);
       for (int i = 0; i < count; i++) {
         if (!addOwner(next.owners, i)) {
           return false;
@@ -135,17 +134,9 @@ final class Rebuild {
   }
 
   private boolean addOwner(OwnerMap owners, int i) {
-    long key = scratch.ownerKeys[i];
-    int at = owners.find(key);
-    if (at < 0) {
-      at = owners.insert(key);
-    } else if (owners.countAt(at, key) == OwnerMap.MAX_COUNT) {
-      return false;
-    } else {
-      owners.incrementAt(at, key);
-    }
+    int at = owners.add(scratch.ownerKeys[i]);
     scratch.ownerPositions[i] = at;
-    return true;
+    return at >= 0;
   }
 
   private void admitInOrder(ExactState next, RankReplacement replacement) {
@@ -170,7 +161,9 @@ final class Rebuild {
     OwnerMap owners = next.owners;
     long sum = 0;
     for (int i = 0; i < count; i++) {
-      if (!owners.isResident(scratch.ownerPositions[i])) {
+      int owner = owners.locate(scratch.ownerPositions[i], scratch.ownerKeys[i]);
+      scratch.ownerPositions[i] = owner;
+      if (!owners.isResident(owner)) {
         scratch.mixes[i] = next.addressing.mix(scratch.hashes[i]);
         sum += next.filter.word(next.addressing.bucketA(scratch.mixes[i]));
       }

@@ -76,7 +76,8 @@ final class RemoveOperation {
       keys[i] = key;
       sum += lineage.touch(key);
     }
-    scratch.touched += sum;
+    lineage.guess(keys, scratch.positions, n);
+    scratch.touched += sum + lineage.touchEntries(scratch.positions, n);
   }
 
   private void touchOwners(OwnerMap owners, LineageMap lineage, int n) {
@@ -88,10 +89,8 @@ final class RemoveOperation {
         sum += nameOwner(owners, i, lineage.valueAt(position));
       }
     }
-    for (int i = 0; i < n; i++) {
-      sum += scratch.positions[i] < 0 ? 0 : owners.touchNext(scratch.ownerKeys[i]);
-    }
-    scratch.touched += sum;
+    owners.guess(scratch.ownerKeys, scratch.ownerPositions, n);
+    scratch.touched += sum + owners.touchEntries(scratch.ownerPositions, n);
   }
 
   private long nameOwner(OwnerMap owners, int i, long hash) {
@@ -103,20 +102,20 @@ final class RemoveOperation {
 
   private void touchFilter(ExactState state, int n) {
     OwnerMap owners = state.owners;
-    long sum = 0;
+    int leaving = 0;
     for (int i = 0; i < n; i++) {
       if (scratch.positions[i] >= 0) {
         int owner = owners.find(scratch.ownerKeys[i]);
         long mix = 0;
         if (owner >= 0 && owners.isLastResident(owner)) {
           mix = state.addressing.mix(scratch.hashes[i]);
-          sum += state.filter.word(state.addressing.bucketA(mix));
+          scratch.admissions[leaving++] = state.addressing.bucketA(mix);
         }
         scratch.ownerPositions[i] = owner;
         scratch.mixes[i] = mix;
       }
     }
-    scratch.touched += sum;
+    scratch.touched += state.filter.touch(scratch.admissions, leaving);
   }
 
   private void removeOne(ExactState state, LineageMap lineage, int i) {
@@ -211,7 +210,8 @@ final class RemoveOperation {
         sum += nameOwner(owners, count++, lineage.valueAt(position));
       }
     }
-    scratch.touched += sum;
+    owners.guess(scratch.ownerKeys, scratch.ownerPositions, count);
+    scratch.touched += sum + owners.touchEntries(scratch.ownerPositions, count);
     touchFilter(state, count);
     for (int i = 0; i < count; i++) {
       KvEventErrorKind error = release(state, i);

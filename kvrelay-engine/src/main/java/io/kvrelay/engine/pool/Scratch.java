@@ -24,8 +24,17 @@ final class Scratch {
   /** Owner positions. */
   int[] ownerPositions = {};
 
-  /** Indexes of blocks that want a slot in the filter. */
+  /** What is known of each mapping. */
+  int[] mappings = {};
+
+  /** Indexes of blocks whose turn comes later. */
+  int[] deferred = {};
+
+  /** Indexes of new mappings whose blocks want a slot in the filter. */
   int[] admissions = {};
+
+  /** Indexes of known mappings whose blocks want a slot in the filter. */
+  int[] reoffers = {};
 
   /** Sums of loads that only bring lines into the cache; keeps the compiler from dropping them. */
   long touched;
@@ -39,7 +48,7 @@ final class Scratch {
    * stay usable.
    */
   void ensure(int length) {
-    if (length <= admissions.length) {
+    if (length <= reoffers.length) {
       return;
     }
     long capacity = Math.max(FIRST_CAPACITY, length + (length >>> 1));
@@ -49,11 +58,13 @@ final class Scratch {
     mixes = memory.longs(capacity);
     positions = memory.ints(capacity);
     ownerPositions = memory.ints(capacity);
+    mappings = memory.ints(capacity);
+    deferred = memory.ints(capacity);
     admissions = memory.ints(capacity);
+    reoffers = memory.ints(capacity);
   }
 
   long bytes() {
-    return 8L * (keys.length + hashes.length + ownerKeys.length + mixes.length)
-        + 4L * (positions.length + ownerPositions.length + admissions.length);
+    return (4L * 8 + 6L * 4) * reoffers.length;
   }
 }

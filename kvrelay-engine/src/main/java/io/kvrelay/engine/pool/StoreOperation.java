@@ -9,22 +9,29 @@ import org.jspecify.annotations.Nullable;
 /**
  * One {@code stored} event: plan, then commit.
  *
- * <p>The plan chains the hashes of the whole event and loads every line it will need before it
- * looks at any, so that the cache misses of a hundred blocks overlap instead of following each
- * other; then it looks every block up, reserves all memory, and adds the new mappings, which a
- * conflict inside the event takes back. Nothing can fail after that except admission to the filter.
+ * <p>The plan names every block, adds the new mappings and their owners, and takes all of it back
+ * if the event turns out to be refused or memory ends; the filter has seen nothing of it by then.
+ * The commit offers to the filter what is not in it: <em>candidates</em> (new mappings) with
+ * relocation, in block order; then <em>reoffers</em> (mappings that existed) without. Nothing can
+ * fail there except admission.
  *
- * <p>The commit adds owners, then offers to the filter what is not in it: <em>candidates</em> (new
- * mappings) with relocation, in block order; then <em>reoffers</em> (mappings that existed)
- * without.
+ * <p>Each pass goes over the whole event and loads the lines that the next one needs, so that the
+ * cache misses of a hundred blocks overlap instead of following each other. A key is looked up
+ * once.
  *
- * <p>Cache lines per block: one of lineage, one of owners, one or two of the filter.
+ * <p>Cache lines per block, besides tags: for a new block one of lineage and one of owners, which
+ * are only written; one of the filter, or two.
  */
 final class StoreOperation {
-  // In `positions`, a mapping that existed before has its position, and one that this event adds
-  // the complement of its position (NONE before it is inserted). A repetition, inside the event, of
-  // one that it adds has this.
-  private static final int REPEATED = Integer.MIN_VALUE;
+  // What `mappings` says of a block's mapping: it was there before; the event repeats one that it
+  // adds; it is not there; it is added, its owner is not; its owner is counted; it is its block's
+  // first owner.
+  private static final int KNOWN = 0;
+  private static final int REPEATED = 1;
+  private static final int ABSENT = 2;
+  private static final int NEW = 3;
+  private static final int OWNED = 4;
+  private static final int FIRST = 5;
 
   private final Scratch scratch;
 
@@ -32,11 +39,16 @@ final class StoreOperation {
   // event.
   private final HashSet64 omitted = new HashSet64();
 
-  // What the plan found: blocks without a mapping, blocks whose next owner needs the second owner
-  // table, and whether a mapping has no owner.
+  // What the plan found: blocks without a mapping, blocks without an owner.
   private int fresh;
-  private int becomingLarge;
-  private boolean ownerMissing;
+  private int missing;
+
+  // Blocks whose mapping or owner is not simple to add.
+  private int deferred;
+
+  // Admissions: candidates, and after them the reoffers.
+  private int candidates;
+  private int reoffers;
 
   private int omissions;
 
@@ -74,283 +86,296 @@ final class StoreOperation {
       return KvEventErrorKind.PARENT_BLOCK_NOT_FOUND;
     }
     try {
-      return apply(state, new LineageMap(state.memory), event);
+      LineageMap lineage = new LineageMap(state.memory);
+      KvEventErrorKind error = apply(state, lineage, event);
+      if (lineage.size() > 0) {
+        state.putLineage(event.member(), lineage);
+      }
+      return error;
     } catch (OutOfMemoryError e) {
       return KvEventErrorKind.ALLOCATION_FAILED;
     }
   }
 
   private @Nullable KvEventErrorKind apply(ExactState state, LineageMap lineage, KvEvent event) {
+    int n = event.length();
     try {
-      scratch.ensure(event.length());
+      scratch.ensure(n);
       KvEventErrorKind refused = plan(state, lineage, event);
-      return refused != null ? refused : commit(state, lineage, event);
+      return refused != null ? refused : commit(state, n);
     } catch (OutOfMemoryError e) {
       return KvEventErrorKind.ALLOCATION_FAILED;
     }
   }
 
-  /** Ends with the new mappings in the lineage, or with an error and nothing changed. */
+  /** Ends with an error and nothing changed, or with everything but the filter changed. */
   private @Nullable KvEventErrorKind plan(ExactState state, LineageMap lineage, KvEvent event) {
     int n = event.length();
-    touchLineage(lineage, event);
-    KvEventErrorKind refused = chain(lineage, event);
-    if (refused == null) {
-      touchOwners(state.owners, n);
-      refused = findMappings(lineage, n);
-    }
+    KvEventErrorKind refused = name(state.owners, lineage, event);
     if (refused != null) {
       return refused;
     }
-    reserve(state, lineage, n);
-    if (ownerMissing) {
-      return KvEventErrorKind.INDEXER_INVARIANT_VIOLATION;
-    }
-    return fresh == 0 ? null : addMappings(state, lineage, n);
-  }
-
-  private void touchLineage(LineageMap lineage, KvEvent event) {
-    long[] engine = event.engineHashes();
-    long[] keys = scratch.keys;
-    int from = event.offset();
-    int n = event.length();
-    long sum = 0;
-    for (int i = 0; i < n; i++) {
-      long key = Chunks.mix(engine[from + i]);
-      keys[i] = key;
-      sum += lineage.touch(key);
-    }
-    scratch.touched += sum;
-  }
-
-  /** Names every block by its sequence hash. */
-  private @Nullable KvEventErrorKind chain(LineageMap lineage, KvEvent event) {
-    long[] locals = event.localHashes();
-    int from = event.offset();
-    int to = from + event.length();
-    if (event.hasParent()) {
-      int parent = lineage.find(Chunks.mix(event.parentHash()));
-      if (parent < 0) {
-        return KvEventErrorKind.PARENT_BLOCK_NOT_FOUND;
-      }
-      SequenceHashes.chainAfter(lineage.valueAt(parent), locals, from, to, scratch.hashes, 0);
-    } else if (event.startPosition() > 0) {
+    touchEntries(state.owners, lineage, n);
+    if (!findMappings(lineage, n)) {
       return KvEventErrorKind.INVALID_BLOCK_SEQUENCE;
-    } else {
-      SequenceHashes.chain(locals, from, to, scratch.hashes, 0);
     }
-    return null;
-  }
-
-  private void touchOwners(OwnerMap owners, int n) {
-    long[] hashes = scratch.hashes;
-    long[] ownerKeys = scratch.ownerKeys;
-    long sum = 0;
-    for (int i = 0; i < n; i++) {
-      long key = Chunks.mix(hashes[i]);
-      ownerKeys[i] = key;
-      sum += owners.touch(key);
-    }
-    for (int i = 0; i < n; i++) {
-      sum += owners.touchNext(ownerKeys[i]);
-    }
-    scratch.touched += sum;
-  }
-
-  private @Nullable KvEventErrorKind findMappings(LineageMap lineage, int n) {
-    long[] keys = scratch.keys;
-    long[] hashes = scratch.hashes;
-    int[] positions = scratch.positions;
-    int unmapped = 0;
-    for (int i = 0; i < n; i++) {
-      int position = lineage.find(keys[i]);
-      positions[i] = position;
-      if (position < 0) {
-        unmapped++;
-      } else if (lineage.valueAt(position) != hashes[i]) {
-        return KvEventErrorKind.INVALID_BLOCK_SEQUENCE;
-      }
-    }
-    fresh = unmapped;
-    return null;
-  }
-
-  /**
-   * Finds every owner and reserves all memory. Throws {@link OutOfMemoryError} with nothing
-   * changed.
-   */
-  private void reserve(ExactState state, LineageMap lineage, int n) {
-    int missing = findOwners(state.owners, n);
-    if (lineage.reserve(fresh)) {
-      findMappings(lineage, n);
-    }
-    if (state.owners.reserve(missing, becomingLarge)) {
-      findOwners(state.owners, n);
+    if (!findOwners(state.owners, n)) {
+      return KvEventErrorKind.INDEXER_INVARIANT_VIOLATION;
     }
     // One write a block is what a filter below its load needs. Relocations reserve for themselves.
     state.window.reserve(n + (long) state.filter.maxWritesPerInsert());
+    return fresh == 0 ? null : add(state, lineage, n);
   }
 
-  private int findOwners(OwnerMap owners, int n) {
-    long[] ownerKeys = scratch.ownerKeys;
-    int[] positions = scratch.positions;
-    int[] ownerPositions = scratch.ownerPositions;
-    int large = 0;
-    int missing = 0;
-    boolean broken = false;
-    for (int i = 0; i < n; i++) {
-      int position = owners.find(ownerKeys[i]);
-      ownerPositions[i] = position;
-      if (position >= 0) {
-        large += owners.isNearlyLarge(position) ? 1 : 0;
-      } else if (positions[i] < 0) {
-        missing++;
-      } else {
-        broken = true;
+  private @Nullable KvEventErrorKind add(ExactState state, LineageMap lineage, int n) {
+    KvEventErrorKind refused = KvEventErrorKind.ALLOCATION_FAILED;
+    try {
+      lineage.reserve(fresh);
+      if (state.owners.reserve(missing)) {
+        findOwners(state.owners, n);
+      }
+      refused =
+          !addMappings(lineage, n)
+              ? KvEventErrorKind.INVALID_BLOCK_SEQUENCE
+              : !addOwners(state.owners, n) ? KvEventErrorKind.OWNERSHIP_DEGREE_OVERFLOW : null;
+    } finally {
+      if (refused != null) {
+        takeBack(state.owners, lineage, n);
       }
     }
-    becomingLarge = large;
-    ownerMissing = broken;
-    return missing;
+    return refused;
   }
 
-  private @Nullable KvEventErrorKind addMappings(ExactState state, LineageMap lineage, int n) {
-    int inserted = insertMappings(lineage, n);
-    if (inserted < n) {
-      undoMappings(lineage, inserted);
+  /** Names every block by its sequence hash, and loads the tags of both its keys. */
+  private @Nullable KvEventErrorKind name(OwnerMap owners, LineageMap lineage, KvEvent event) {
+    long parent = 0;
+    if (event.hasParent()) {
+      int position = lineage.find(Chunks.mix(event.parentHash()));
+      if (position < 0) {
+        return KvEventErrorKind.PARENT_BLOCK_NOT_FOUND;
+      }
+      parent = lineage.valueAt(position);
+    } else if (event.startPosition() > 0) {
       return KvEventErrorKind.INVALID_BLOCK_SEQUENCE;
     }
-    if (becomingLarge > 0 && countOverflows(state.owners, n)) {
-      undoMappings(lineage, n);
-      return KvEventErrorKind.OWNERSHIP_DEGREE_OVERFLOW;
+    long[] locals = event.localHashes();
+    int from = event.offset();
+    int n = event.length();
+    long[] hashes = scratch.hashes;
+    if (event.hasParent()) {
+      SequenceHashes.chainAfter(parent, locals, from, from + n, hashes, 0);
+    } else {
+      SequenceHashes.chain(locals, from, from + n, hashes, 0);
     }
+    long[] engine = event.engineHashes();
+    long[] keys = scratch.keys;
+    long[] ownerKeys = scratch.ownerKeys;
+    long sum = 0;
+    for (int i = 0; i < n; i++) {
+      long key = Chunks.mix(engine[from + i]);
+      long ownerKey = Chunks.mix(hashes[i]);
+      keys[i] = key;
+      ownerKeys[i] = ownerKey;
+      sum += lineage.touch(key) + owners.touch(ownerKey);
+    }
+    scratch.touched += sum;
     return null;
   }
 
-  /**
-   * Number of blocks dealt with: all, or the index of the one whose engine hash this event maps to
-   * another block already.
-   */
-  private int insertMappings(LineageMap lineage, int n) {
+  /** Loads the entries where mappings and owners are, if they are. */
+  private void touchEntries(OwnerMap owners, LineageMap lineage, int n) {
+    lineage.guess(scratch.keys, scratch.positions, n);
+    owners.guess(scratch.ownerKeys, scratch.ownerPositions, n);
+    scratch.touched +=
+        lineage.touchEntries(scratch.positions, n) + owners.touchEntries(scratch.ownerPositions, n);
+  }
+
+  /** False if an engine hash is mapped to another block. */
+  private boolean findMappings(LineageMap lineage, int n) {
     long[] keys = scratch.keys;
     long[] hashes = scratch.hashes;
+    int[] mappings = scratch.mappings;
+    int absent = 0;
+    for (int i = 0; i < n; i++) {
+      int position = lineage.find(keys[i]);
+      if (position < 0) {
+        mappings[i] = ABSENT;
+        absent++;
+      } else if (lineage.valueAt(position) == hashes[i]) {
+        mappings[i] = KNOWN;
+      } else {
+        return false;
+      }
+    }
+    fresh = absent;
+    return true;
+  }
+
+  /** False if an engine hash is mapped to another block by this event. */
+  private boolean addMappings(LineageMap lineage, int n) {
+    claimMappings(lineage, n);
+    scratch.touched += lineage.touchHomes(scratch.keys, scratch.deferred, deferred);
+    for (int k = 0; k < deferred; k++) {
+      int i = scratch.deferred[k];
+      int result = lineage.put(scratch.keys[i], scratch.hashes[i]);
+      if (result == LineageMap.CONFLICT) {
+        return false;
+      }
+      scratch.mappings[i] = result == LineageMap.ADDED ? NEW : REPEATED;
+    }
+    return true;
+  }
+
+  /**
+   * Adds the simple ones, first slots, then what is in them: stores that wait for their line hold
+   * up only what comes after them, and here that is other such stores.
+   */
+  private void claimMappings(LineageMap lineage, int n) {
+    long[] keys = scratch.keys;
+    int[] mappings = scratch.mappings;
     int[] positions = scratch.positions;
+    int later = 0;
     for (int i = 0; i < n; i++) {
-      if (positions[i] < 0) {
-        int position = lineage.insert(keys[i], hashes[i]);
-        if (position >= 0) {
-          positions[i] = ~position;
-        } else if (lineage.valueAt(~position) == hashes[i]) {
-          positions[i] = REPEATED;
+      if (mappings[i] == ABSENT) {
+        int position = lineage.claimSimple(keys[i]);
+        positions[i] = position;
+        if (position < 0) {
+          scratch.deferred[later++] = i;
         } else {
-          return i;
+          mappings[i] = NEW;
         }
       }
     }
-    return n;
-  }
-
-  private void undoMappings(LineageMap lineage, int end) {
-    for (int i = 0; i < end; i++) {
-      if (isNew(i)) {
-        lineage.removeAt(~scratch.positions[i]);
+    for (int i = 0; i < n; i++) {
+      if (mappings[i] == NEW) {
+        lineage.write(positions[i], keys[i], scratch.hashes[i]);
       }
     }
+    deferred = later;
   }
 
-  private boolean isNew(int index) {
-    int position = scratch.positions[index];
-    return position < 0 && position != REPEATED;
-  }
-
-  private boolean countOverflows(OwnerMap owners, int n) {
+  /** Finds the owners that are there; false if a mapping has none. */
+  private boolean findOwners(OwnerMap owners, int n) {
+    long[] ownerKeys = scratch.ownerKeys;
+    int[] ownerPositions = scratch.ownerPositions;
+    int[] mappings = scratch.mappings;
+    boolean complete = true;
+    int absent = 0;
     for (int i = 0; i < n; i++) {
-      int owner = scratch.ownerPositions[i];
-      if (isNew(i) && owner >= 0 && owners.isLarge(owner)) {
-        long count = owners.countAt(owner, scratch.ownerKeys[i]);
-        if (count > OwnerMap.MAX_COUNT - n && count + repetitions(i, n) > OwnerMap.MAX_COUNT) {
-          return true;
+      int owner = owners.find(ownerKeys[i]);
+      ownerPositions[i] = owner;
+      if (owner < 0) {
+        absent++;
+        complete &= mappings[i] != KNOWN;
+      }
+    }
+    missing = absent;
+    return complete;
+  }
+
+  /** Counts the owners of new mappings; false if a count is at its maximum. */
+  private boolean addOwners(OwnerMap owners, int n) {
+    countOwners(owners, n);
+    for (int k = 0; k < deferred; k++) {
+      int i = scratch.deferred[k];
+      int owner = owners.add(scratch.ownerKeys[i]);
+      if (owner < 0) {
+        return false;
+      }
+      scratch.ownerPositions[i] = owner;
+      scratch.mappings[i] = OWNED;
+    }
+    return true;
+  }
+
+  /** The simple ones, as in {@link #claimMappings}. */
+  private void countOwners(OwnerMap owners, int n) {
+    long[] ownerKeys = scratch.ownerKeys;
+    int[] mappings = scratch.mappings;
+    int[] ownerPositions = scratch.ownerPositions;
+    int later = 0;
+    for (int i = 0; i < n; i++) {
+      if (mappings[i] == NEW) {
+        int owner = ownerPositions[i];
+        if (owner >= 0 && owners.incrementSimple(owner)) {
+          mappings[i] = OWNED;
+        } else if (owner < 0 && (owner = owners.claimSimple(ownerKeys[i])) >= 0) {
+          ownerPositions[i] = owner;
+          mappings[i] = FIRST;
+        } else {
+          scratch.deferred[later++] = i;
         }
       }
     }
-    return false;
-  }
-
-  /** New mappings of this event onto one block. */
-  private int repetitions(int index, int n) {
-    int repetitions = 0;
     for (int i = 0; i < n; i++) {
-      repetitions += isNew(i) && scratch.ownerKeys[i] == scratch.ownerKeys[index] ? 1 : 0;
+      if (mappings[i] == FIRST) {
+        owners.write(ownerPositions[i], ownerKeys[i]);
+      }
     }
-    return repetitions;
+    deferred = later;
   }
 
-  private @Nullable KvEventErrorKind commit(ExactState state, LineageMap lineage, KvEvent event) {
-    int n = event.length();
+  /** Collects what the filter does not hold, in block order. */
+  private void collect(ExactState state, int n) {
+    OwnerMap owners = state.owners;
+    int[] mappings = scratch.mappings;
+    candidates = 0;
+    reoffers = 0;
+    for (int i = 0; i < n; i++) {
+      int mapping = mappings[i];
+      if (mapping != REPEATED && (mapping == FIRST || !owners.isResident(locateOwner(owners, i)))) {
+        long mix = state.addressing.mix(scratch.hashes[i]);
+        scratch.mixes[i] = mix;
+        scratch.positions[candidates + reoffers] = state.addressing.bucketA(mix);
+        if (mapping == KNOWN) {
+          scratch.reoffers[reoffers++] = i;
+        } else {
+          scratch.admissions[candidates++] = i;
+        }
+      }
+    }
+    scratch.touched += state.filter.touch(scratch.positions, candidates + reoffers);
+  }
+
+  private int locateOwner(OwnerMap owners, int i) {
+    return owners.locate(scratch.ownerPositions[i], scratch.ownerKeys[i]);
+  }
+
+  private void takeBack(OwnerMap owners, LineageMap lineage, int n) {
+    for (int i = 0; i < n; i++) {
+      int mapping = scratch.mappings[i];
+      if (mapping >= OWNED) {
+        long key = scratch.ownerKeys[i];
+        owners.releaseAt(owners.find(key), key);
+      }
+      if (mapping >= NEW) {
+        lineage.removeAt(lineage.find(scratch.keys[i]));
+      }
+    }
+  }
+
+  private @Nullable KvEventErrorKind commit(ExactState state, int n) {
     omitted.clear();
-    if (fresh > 0) {
-      if (state.lineage(event.member()) == null) {
-        state.putLineage(event.member(), lineage);
-      }
-      addOwners(state.owners, n);
-      admitCandidates(state, n);
-    }
-    if (fresh < n) {
-      admitReoffers(state, n);
+    collect(state, n);
+    admitCandidates(state);
+    if (reoffers > 0) {
+      admitReoffers(state);
     }
     return omissions > 0 ? KvEventErrorKind.CAPACITY_EXHAUSTED : null;
   }
 
-  private void addOwners(OwnerMap owners, int n) {
-    long[] ownerKeys = scratch.ownerKeys;
-    int[] ownerPositions = scratch.ownerPositions;
-    for (int i = 0; i < n; i++) {
-      if (isNew(i)) {
-        int at = ownerPositions[i];
-        if (at >= 0) {
-          owners.incrementAt(at, ownerKeys[i]);
-        } else {
-          at = owners.addMissing(ownerKeys[i]);
-        }
-        ownerPositions[i] = at;
-      }
-    }
-  }
-
-  /**
-   * Collects what is to be admitted, and hashes it for the filter: blocks that are there already
-   * are never hashed.
-   */
-  private int collect(ExactState state, int n, boolean candidates) {
-    int[] admissions = scratch.admissions;
-    int count = 0;
-    long sum = 0;
-    for (int i = 0; i < n; i++) {
-      if ((candidates ? isNew(i) : scratch.positions[i] >= 0)
-          && !state.owners.isResident(scratch.ownerPositions[i])) {
-        long mix = state.addressing.mix(scratch.hashes[i]);
-        admissions[count] = i;
-        scratch.mixes[count++] = mix;
-        sum += state.filter.word(state.addressing.bucketA(mix));
-      }
-    }
-    scratch.touched += sum;
-    return count;
-  }
-
-  private void admitCandidates(ExactState state, int n) {
+  private void admitCandidates(ExactState state) {
     CkfFilter filter = state.filter;
     OwnerMap owners = state.owners;
-    int count = collect(state, n, true);
-    for (int k = 0; k < count; k++) {
+    for (int k = 0; k < candidates; k++) {
       int i = scratch.admissions[k];
-      int owner = scratch.ownerPositions[i];
+      int owner = locateOwner(owners, i);
       // Two engine hashes of one event may name one block.
       if (owners.isResident(owner) || isOmitted(i)) {
         continue;
       }
       state.window.reserve(filter.maxWritesPerInsert());
-      if (filter.insert(scratch.mixes[k], state.window)) {
+      if (filter.insert(scratch.mixes[i], state.window)) {
         owners.setResident(owner);
       } else {
         omissions++;
@@ -359,17 +384,17 @@ final class StoreOperation {
     }
   }
 
-  private void admitReoffers(ExactState state, int n) {
-    int count = collect(state, n, false);
-    for (int k = 0; k < count; k++) {
-      int i = scratch.admissions[k];
-      int owner = scratch.ownerPositions[i];
-      if (state.owners.isResident(owner) || isOmitted(i)) {
+  private void admitReoffers(ExactState state) {
+    OwnerMap owners = state.owners;
+    for (int k = 0; k < reoffers; k++) {
+      int i = scratch.reoffers[k];
+      int owner = locateOwner(owners, i);
+      if (owners.isResident(owner) || isOmitted(i)) {
         continue;
       }
       state.window.reserve(1);
-      if (state.filter.insertWithoutRelocation(scratch.mixes[k], state.window)) {
-        state.owners.setResident(owner);
+      if (state.filter.insertWithoutRelocation(scratch.mixes[i], state.window)) {
+        owners.setResident(owner);
       } else {
         omitted.add(scratch.ownerKeys[i]);
       }

@@ -28,10 +28,4 @@ final class FaultyMemory implements Memory {
     allocate();
     return HEAP.ints(length);
   }
-
-  @Override
-  public char[] chars(long length) {
-    allocate();
-    return HEAP.chars(length);
-  }
 }
