@@ -20,7 +20,10 @@ interface RelayInputs extends AutoCloseable {
   /** What they count. */
   void bindTo(MeterRegistry meters);
 
-  /** What they have to say to operators, as one field. */
+  /** Brings meters up to date that do not do so by themselves; called before each scrape. */
+  default void refresh() {}
+
+  /** What they have to say to operators, as fields. */
   void write(JsonGenerator json) throws IOException;
 
   /** Nothing new is wanted, while the relay stops. Idempotent. */

@@ -96,7 +96,9 @@ final class RelayProcess implements AutoCloseable {
     return inputs;
   }
 
+  /** Every meter, up to date. */
   PrometheusMeterRegistry meters() {
+    inputs.refresh();
     return meters;
   }
 

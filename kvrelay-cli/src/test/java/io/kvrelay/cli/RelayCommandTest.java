@@ -13,6 +13,7 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.BeforeEach;
@@ -170,6 +171,33 @@ class RelayCommandTest {
       assertThat(get(base, "/").statusCode()).isEqualTo(404);
     }
     assertThat(engines.closed).isEqualTo(1);
+  }
+
+  /** Counters by kind and medium, untagged and unknown ones included, whatever the engine. */
+  @Test
+  void theEnginesCountersAreMetersAndPartOfTheDiagnosis() throws IOException {
+    write(SOURCE);
+    try (RelayProcess process = RelayProcess.start("dc-a", config, new FakeEngines())) {
+      String series = "kvrelay_engine_total{endpoint=\"prod.backend.generate\",what=";
+      assertThat(process.meters().scrape())
+          .contains(series + "\"events.stored.untagged\"} 2.0", series + "\"gaps\"} 0.0");
+      assertThat(Diagnostics.of(process.relay(), process.inputs()))
+          .contains("\"address\":\"tcp://127.0.0.1:1\",\"counters\":{\"events.stored.untagged\":2,")
+          .doesNotContain("\"gaps\":0");
+    }
+  }
+
+  @Test
+  void everyMeterOfTheProcessIsDocumented() throws IOException {
+    write(SOURCE);
+    String document = Files.readString(Path.of("..", "docs", "operations.md"));
+    try (RelayProcess process = RelayProcess.start("dc-a", config, new FakeEngines())) {
+      List<String> names =
+          process.meters().getMeters().stream().map(meter -> meter.getId().getName()).toList();
+      assertThat(names)
+          .contains("kvrelay.config.current", "kvrelay.config.versions", "kvrelay.engine")
+          .allMatch(name -> document.contains("| `" + name + "` | "));
+    }
   }
 
   @Test

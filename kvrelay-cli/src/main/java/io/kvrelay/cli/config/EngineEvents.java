@@ -58,6 +58,11 @@ public interface EngineEvents extends AutoCloseable {
   /** What the relay reads. */
   KvEventSource source();
 
+  /** What became of each source's messages so far; nothing unless the adapter counts. */
+  default List<EngineReading> readings() {
+    return List.of();
+  }
+
   /** Lets go of every source. */
   @Override
   void close();

@@ -4,10 +4,11 @@ import io.kvrelay.api.deployment.EventSourceAdvertisement;
 import io.kvrelay.api.events.KvEventSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 /** Engines that are advertised, and from which nothing ever comes. */
-public final class FakeEngines implements EngineEvents {
+public class FakeEngines implements EngineEvents {
   /** What was to be followed, one list each time. */
   public final List<List<EventsEntry>> followed = new ArrayList<>();
 
@@ -36,6 +37,23 @@ public final class FakeEngines implements EngineEvents {
                     entry.live().hashCode(),
                     entry.replay(),
                     entry.live()))
+        .toList();
+  }
+
+  /** One message from each engine that is followed. */
+  @Override
+  public List<EngineReading> readings() {
+    if (followed.isEmpty()) {
+      return List.of();
+    }
+    return followed.get(followed.size() - 1).stream()
+        .map(
+            entry ->
+                new EngineReading(
+                    entry.kvStateEndpoint(),
+                    entry.member(),
+                    entry.live(),
+                    Map.of("messages", 1L, "events.stored.untagged", 2L, "gaps", 0L)))
         .toList();
   }
 
