@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
+import java.util.OptionalLong;
 
 /** One JSON object on one line. Unsigned 64-bit numbers stay numbers, with all their digits. */
 final class JsonLine {
@@ -33,5 +34,14 @@ final class JsonLine {
   static void unsigned(JsonGenerator json, String name, long value) throws IOException {
     json.writeFieldName(name);
     json.writeNumber(Long.toUnsignedString(value));
+  }
+
+  /** The number, or null if it is not known. */
+  static void optional(JsonGenerator json, String name, OptionalLong value) throws IOException {
+    if (value.isPresent()) {
+      unsigned(json, name, value.getAsLong());
+    } else {
+      json.writeNullField(name);
+    }
   }
 }

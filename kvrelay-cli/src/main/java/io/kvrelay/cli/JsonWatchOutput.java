@@ -206,20 +206,11 @@ final class JsonWatchOutput implements WatchOutput {
   private static void writeLoad(JsonGenerator json, PoolLoad load) throws IOException {
     json.writeStartObject();
     writeProducer(json, load.producer());
-    writeOptional(json, "used_blocks", load.kvUsedBlocks());
-    writeOptional(json, "total_blocks", load.totalKvBlocks());
+    JsonLine.optional(json, "used_blocks", load.kvUsedBlocks());
+    JsonLine.optional(json, "total_blocks", load.totalKvBlocks());
     json.writeNumberField("observed_ranks", Integer.toUnsignedLong(load.kvObservedRanks()));
     json.writeNumberField("expected_ranks", Integer.toUnsignedLong(load.kvExpectedRanks()));
     json.writeEndObject();
-  }
-
-  private static void writeOptional(JsonGenerator json, String name, OptionalLong value)
-      throws IOException {
-    if (value.isPresent()) {
-      JsonLine.unsigned(json, name, value.getAsLong());
-    } else {
-      json.writeNullField(name);
-    }
   }
 
   @Override
@@ -268,7 +259,7 @@ final class JsonWatchOutput implements WatchOutput {
           json.writeStringField(
               "reason", failure instanceof RelayException relay ? relay.reason().name() : null);
           json.writeStringField("message", failure == null ? null : failure.getMessage());
-          writeOptional(json, "retry_ms", retryMillis);
+          JsonLine.optional(json, "retry_ms", retryMillis);
         });
   }
 }

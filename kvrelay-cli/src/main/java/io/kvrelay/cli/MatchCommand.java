@@ -16,7 +16,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -194,8 +193,8 @@ final class MatchCommand implements Callable<Integer> {
     LoadReading load = match.load();
     json.writeObjectFieldStart("load");
     json.writeStringField("coverage", load.coverage().name());
-    writeOptional(json, "used_blocks", load.usedBlocks());
-    writeOptional(json, "total_blocks", load.totalBlocks());
+    JsonLine.optional(json, "used_blocks", load.usedBlocks());
+    JsonLine.optional(json, "total_blocks", load.totalBlocks());
     json.writeNumberField("observed_ranks", Integer.toUnsignedLong(load.observedRanks()));
     json.writeNumberField("expected_ranks", Integer.toUnsignedLong(load.expectedRanks()));
     json.writeEndObject();
@@ -207,15 +206,6 @@ final class MatchCommand implements Callable<Integer> {
       json.writeNullField(name);
     } else {
       json.writeNumberField(name, blocks);
-    }
-  }
-
-  private static void writeOptional(JsonGenerator json, String name, OptionalLong value)
-      throws IOException {
-    if (value.isPresent()) {
-      JsonLine.unsigned(json, name, value.getAsLong());
-    } else {
-      json.writeNullField(name);
     }
   }
 

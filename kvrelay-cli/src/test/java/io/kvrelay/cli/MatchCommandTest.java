@@ -29,7 +29,7 @@ class MatchCommandTest {
 
   private static RelayExport export(TestRelay relay, String address) {
     return RelayTransports.export(
-        relay, URI.create(address), ExportOptions.defaults(relay.runtime));
+        relay.source, URI.create(address), ExportOptions.defaults(relay.runtime));
   }
 
   private static long[] names(BlockSalt salt) {

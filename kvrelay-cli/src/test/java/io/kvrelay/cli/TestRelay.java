@@ -14,44 +14,34 @@ import io.kvrelay.api.PublicationFrame;
 import io.kvrelay.api.QueryHashFormat;
 import io.kvrelay.api.QuerySemantics;
 import io.kvrelay.api.RelayIdentity;
-import io.kvrelay.api.RelayPublicationSource;
 import io.kvrelay.api.ServingState;
 import io.kvrelay.api.TopologyEntry;
 import io.kvrelay.api.TopologyMember;
 import io.kvrelay.api.TopologySnapshot;
 import io.kvrelay.api.WorkerRole;
-import io.kvrelay.api.flow.StateWatch;
-import io.kvrelay.api.runtime.SerialTask;
 import io.kvrelay.api.runtime.SystemRuntime;
 import io.kvrelay.engine.cbi1.Cbi1Encoder;
 import io.kvrelay.engine.ckf.CkfFilter;
 import io.kvrelay.engine.hash.Identities;
+import io.kvrelay.testkit.transport.ScriptedPool;
+import io.kvrelay.testkit.transport.ScriptedSource;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Flow;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 
 /** A source with one pool whose frames the test writes. */
-final class TestRelay implements RelayPublicationSource, AutoCloseable {
+final class TestRelay implements AutoCloseable {
   static final int BUCKETS = 64;
   static final int BLOCK_SIZE = 4;
   static final String MODEL = "m";
+  private static final int QUEUE_FRAMES = 1024;
 
   final SystemRuntime runtime = SystemRuntime.create(2);
   final PoolDescriptor pool;
-  private final RelayIdentity identity = new RelayIdentity(-1, 7);
-  private final CompletableFuture<Void> shutdown = new CompletableFuture<>();
-  private final StateWatch<PoolCatalog> catalog;
-  private final StateWatch<TopologySnapshot> readiness;
-  private final StateWatch<LoadSnapshot> load;
-  private final List<PublicationFrame> frames = new CopyOnWriteArrayList<>();
-  private final List<Stream> streams = new CopyOnWriteArrayList<>();
+  final ScriptedSource source = new ScriptedSource(new RelayIdentity(-1, 7), runtime);
+  private final ScriptedPool served;
   private final Cbi1Encoder encoder;
   private final CkfFilter filter;
   private final long[] words = new long[BUCKETS];
@@ -66,7 +56,8 @@ final class TestRelay implements RelayPublicationSource, AutoCloseable {
                 Identities.cacheSemantics(MODEL, semantics), Identities.routingScope(endpoint)),
             Identities.dcId(dc));
     CkfFormat format = new CkfFormat(CkfFormat.DEFAULT_SEED, BUCKETS);
-    ProducerIdentity producer = new ProducerIdentity(id, identity.incarnation(), 1, format);
+    ProducerIdentity producer =
+        new ProducerIdentity(id, source.relayIdentity().incarnation(), 1, format);
     pool =
         new PoolDescriptor(
             producer,
@@ -76,28 +67,27 @@ final class TestRelay implements RelayPublicationSource, AutoCloseable {
             List.of(WorkerRole.LEGACY));
     filter = new CkfFilter(format, 500);
     encoder = new Cbi1Encoder(format, id.dcId().value());
-    catalog = new StateWatch<>(runtime.executor(), new PoolCatalog(1, List.of(pool)));
-    readiness =
-        new StateWatch<>(
-            runtime.executor(),
-            new TopologySnapshot(
-                3,
-                List.of(
-                    new TopologyEntry(
-                        "ns",
-                        MODEL,
-                        ServingState.READY,
-                        List.of(WorkerRole.LEGACY),
-                        List.of(),
-                        List.of(new TopologyMember(endpoint, List.of(WorkerRole.LEGACY), id)),
-                        List.of(),
-                        true,
-                        List.of()))));
+    source.publish(
+        new TopologySnapshot(
+            3,
+            List.of(
+                new TopologyEntry(
+                    "ns",
+                    MODEL,
+                    ServingState.READY,
+                    List.of(WorkerRole.LEGACY),
+                    List.of(),
+                    List.of(new TopologyMember(endpoint, List.of(WorkerRole.LEGACY), id)),
+                    List.of(),
+                    true,
+                    List.of()))));
     PoolLoad used = new PoolLoad(producer, OptionalLong.of(5), OptionalLong.of(100), 2, 2, 2);
-    load = new StateWatch<>(runtime.executor(), new LoadSnapshot(List.of(used)));
+    source.publish(new LoadSnapshot(List.of(used)));
+    List<PublicationFrame> snapshot = new ArrayList<>();
     for (ByteBuffer chunk : (Iterable<ByteBuffer>) () -> encoder.snapshot(0, words)) {
-      add(PublicationFrame.Kind.SNAPSHOT_CHUNK, 0, 0, chunk);
+      snapshot.add(frame(PublicationFrame.Kind.SNAPSHOT_CHUNK, 0, 0, chunk));
     }
+    served = source.addPool(pool, snapshot, QUEUE_FRAMES);
   }
 
   /** Publishes a delta that sets some buckets. */
@@ -126,106 +116,27 @@ final class TestRelay implements RelayPublicationSource, AutoCloseable {
   }
 
   private void add(PublicationFrame.Kind kind, long base, long to, ByteBuffer payload) {
-    frames.add(new PublicationFrame(pool.producer(), kind, base, to, payload, 0));
-    streams.forEach(Stream::wake);
+    served.publishAndKeep(frame(kind, base, to, payload));
   }
 
+  private PublicationFrame frame(
+      PublicationFrame.Kind kind, long base, long to, ByteBuffer payload) {
+    return new PublicationFrame(pool.producer(), kind, base, to, payload, 0);
+  }
+
+  /** The catalog shows the pool no longer; its streams stay open. */
   void withdraw() {
-    catalog.publish(new PoolCatalog(2, List.of()));
-  }
-
-  @Override
-  public RelayIdentity relayIdentity() {
-    return identity;
-  }
-
-  @Override
-  public Flow.Publisher<PoolCatalog> catalog() {
-    return catalog;
-  }
-
-  @Override
-  public Flow.Publisher<TopologySnapshot> readiness() {
-    return readiness;
-  }
-
-  @Override
-  public Flow.Publisher<LoadSnapshot> load() {
-    return load;
-  }
-
-  @Override
-  public Flow.Publisher<PublicationFrame> pool(ProducerIdentity expected) {
-    return subscriber -> {
-      Stream stream = new Stream(subscriber);
-      streams.add(stream);
-      subscriber.onSubscribe(stream);
-      stream.wake();
-    };
-  }
-
-  @Override
-  public CompletionStage<Void> shutdown() {
-    return shutdown;
+    source.publish(new PoolCatalog(2, List.of()));
   }
 
   /** Ends every stream in order. */
   void shutDown() {
-    shutdown.complete(null);
-    catalog.complete();
-    readiness.complete();
-    load.complete();
-    new ArrayList<>(streams).forEach(Stream::end);
+    source.shutDown();
   }
 
   @Override
   public void close() {
     shutDown();
     runtime.close();
-  }
-
-  private final class Stream implements Flow.Subscription {
-    private final Flow.Subscriber<? super PublicationFrame> subscriber;
-    private final AtomicLong demand = new AtomicLong();
-    private final SerialTask task = new SerialTask(runtime.executor(), this::turn);
-    private volatile boolean cancelled;
-    private volatile boolean ending;
-    private int next;
-
-    Stream(Flow.Subscriber<? super PublicationFrame> subscriber) {
-      this.subscriber = subscriber;
-    }
-
-    void wake() {
-      task.wake();
-    }
-
-    void end() {
-      ending = true;
-      wake();
-    }
-
-    private void turn() {
-      while (!cancelled && next < frames.size() && demand.get() > 0) {
-        demand.decrementAndGet();
-        subscriber.onNext(frames.get(next++));
-      }
-      if (ending && !cancelled) {
-        cancelled = true;
-        subscriber.onComplete();
-      }
-    }
-
-    @Override
-    public void request(long n) {
-      demand.addAndGet(n);
-      wake();
-    }
-
-    @Override
-    public void cancel() {
-      cancelled = true;
-      streams.remove(this);
-    }
   }
 }

@@ -23,7 +23,7 @@ class WatchCommandTest {
   }
 
   private static RelayExport export(TestRelay relay, String address, ExportOptions options) {
-    return RelayTransports.export(relay, URI.create(address), options);
+    return RelayTransports.export(relay.source, URI.create(address), options);
   }
 
   private static void stop(RelayExport export) {

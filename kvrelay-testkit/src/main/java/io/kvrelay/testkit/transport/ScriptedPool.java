@@ -7,6 +7,7 @@ import io.kvrelay.api.RelayException;
 import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.SerialExecutor;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Flow;
@@ -16,9 +17,10 @@ import org.jspecify.annotations.Nullable;
 public final class ScriptedPool {
   private final RelayRuntime runtime;
   private final ProducerIdentity producer;
-  private final List<PublicationFrame> snapshot;
   private final int queueFrames;
   private final List<Stream> streams = new CopyOnWriteArrayList<>();
+  // Guarded by itself: who subscribes meanwhile gets a kept frame once.
+  private final List<PublicationFrame> opening;
 
   ScriptedPool(
       RelayRuntime runtime,
@@ -27,8 +29,8 @@ public final class ScriptedPool {
       int queueFrames) {
     this.runtime = runtime;
     this.producer = producer;
-    this.snapshot = snapshot;
     this.queueFrames = queueFrames;
+    this.opening = new ArrayList<>(snapshot);
   }
 
   /**
@@ -59,6 +61,18 @@ public final class ScriptedPool {
   }
 
   /**
+   * Sends a frame to every subscriber, and to every later one behind the snapshot.
+   *
+   * @param frame the frame
+   */
+  public void publishAndKeep(PublicationFrame frame) {
+    synchronized (opening) {
+      opening.add(frame);
+      publish(frame);
+    }
+  }
+
+  /**
    * Fails every open stream; what waits is dropped.
    *
    * @param failure how
@@ -72,9 +86,11 @@ public final class ScriptedPool {
   }
 
   void subscribe(Flow.Subscriber<? super PublicationFrame> subscriber) {
-    Stream stream = new Stream(subscriber);
-    streams.add(stream);
-    stream.start();
+    synchronized (opening) {
+      Stream stream = new Stream(subscriber, opening);
+      stream.start();
+      streams.add(stream);
+    }
   }
 
   private final class Stream implements Flow.Subscription {
@@ -85,9 +101,10 @@ public final class ScriptedPool {
     private long demand;
     private boolean over;
 
-    private Stream(Flow.Subscriber<? super PublicationFrame> subscriber) {
+    private Stream(
+        Flow.Subscriber<? super PublicationFrame> subscriber, List<PublicationFrame> first) {
       this.subscriber = subscriber;
-      waiting.addAll(snapshot);
+      waiting.addAll(first);
     }
 
     private void start() {
