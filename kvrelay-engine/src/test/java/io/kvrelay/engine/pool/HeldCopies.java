@@ -1,19 +1,20 @@
 package io.kvrelay.engine.pool;
 
-import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.engine.testing.ForwardingRuntime;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 
 /** A virtual runtime that keeps snapshot copies back until it is told to run them. */
-final class HeldCopies implements RelayRuntime {
+final class HeldCopies extends ForwardingRuntime {
   private final VirtualRuntime runtime;
   private final Queue<Runnable> held = new ArrayDeque<>();
   private boolean refusing;
 
   HeldCopies(VirtualRuntime runtime) {
+    super(runtime);
     this.runtime = runtime;
   }
 
@@ -43,25 +44,5 @@ final class HeldCopies implements RelayRuntime {
         runtime.executor().execute(task);
       }
     };
-  }
-
-  @Override
-  public long nanoTime() {
-    return runtime.nanoTime();
-  }
-
-  @Override
-  public long currentTimeMillis() {
-    return runtime.currentTimeMillis();
-  }
-
-  @Override
-  public Timer schedule(long delayNanos, Runnable task) {
-    return runtime.schedule(delayNanos, task);
-  }
-
-  @Override
-  public long randomLong() {
-    return runtime.randomLong();
   }
 }

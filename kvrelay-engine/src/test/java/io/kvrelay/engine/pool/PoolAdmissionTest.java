@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvrelay.api.RelayException;
-import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.engine.testing.ForwardingRuntime;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -81,9 +81,12 @@ class PoolAdmissionTest {
   }
 
   /** Real threads, and an executor that rejects everything while it is told to. */
-  private static final class FullExecutor implements RelayRuntime {
-    private final VirtualRuntime clock = VirtualRuntime.inOrder(1);
+  private static final class FullExecutor extends ForwardingRuntime {
     volatile boolean rejecting = true;
+
+    FullExecutor() {
+      super(VirtualRuntime.inOrder(1));
+    }
 
     @Override
     public Executor executor() {
@@ -93,26 +96,6 @@ class PoolAdmissionTest {
         }
         new Thread(task).start();
       };
-    }
-
-    @Override
-    public long nanoTime() {
-      return clock.nanoTime();
-    }
-
-    @Override
-    public long currentTimeMillis() {
-      return clock.currentTimeMillis();
-    }
-
-    @Override
-    public Timer schedule(long delayNanos, Runnable task) {
-      return clock.schedule(delayNanos, task);
-    }
-
-    @Override
-    public long randomLong() {
-      return clock.randomLong();
     }
   }
 }

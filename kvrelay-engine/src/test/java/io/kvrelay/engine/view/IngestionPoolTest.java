@@ -18,6 +18,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.kvrelay.api.LaneLease;
 import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.engine.testing.ForwardingRuntime;
 import io.kvrelay.engine.testing.RecordedLog;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -733,32 +734,12 @@ class IngestionPoolTest {
 
   private void configureRejecting(RejectedExecutionException stopped) {
     RelayRuntime rejecting =
-        new RelayRuntime() {
-          @Override
-          public long nanoTime() {
-            return 0;
-          }
-
-          @Override
-          public long currentTimeMillis() {
-            return 0;
-          }
-
+        new ForwardingRuntime(runtime) {
           @Override
           public Executor executor() {
             return task -> {
               throw stopped;
             };
-          }
-
-          @Override
-          public Timer schedule(long delayNanos, Runnable task) {
-            return () -> {};
-          }
-
-          @Override
-          public long randomLong() {
-            return 0;
           }
         };
     index = new LaneIndex(manifest(4));

@@ -5,8 +5,8 @@ import static io.kvrelay.engine.view.ViewRig.show;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.kvrelay.api.ProducerIdentity;
-import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.engine.testing.ForwardingRuntime;
 import io.kvrelay.engine.testing.RecordedLog;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +18,7 @@ class LaneSetUpTest {
   private static final int[] PROMPT = ViewRig.prompt(1, 8);
   private static final ProducerIdentity POOL = ScriptedRelay.producer(1, 1, 9, 1);
 
-  private final FailingRuntime runtime = new FailingRuntime();
+  private final FailingRuntime runtime = new FailingRuntime(VirtualRuntime.inOrder(1));
   private final KvGlobalView view =
       KvGlobalView.create(ViewConfig.builder().lanes(1).build(), runtime);
   private final ScriptedRelay relay = new ScriptedRelay(9);
@@ -59,9 +59,14 @@ class LaneSetUpTest {
   }
 
   /** Fails once where a replica takes its executor. */
-  private static final class FailingRuntime implements RelayRuntime {
-    private final VirtualRuntime clock = VirtualRuntime.inOrder(1);
+  private static final class FailingRuntime extends ForwardingRuntime {
+    private final VirtualRuntime clock;
     private @Nullable Throwable next;
+
+    FailingRuntime(VirtualRuntime clock) {
+      super(clock);
+      this.clock = clock;
+    }
 
     @Override
     public Executor executor() {
@@ -74,26 +79,6 @@ class LaneSetUpTest {
         throw exception;
       }
       return clock.executor();
-    }
-
-    @Override
-    public long nanoTime() {
-      return clock.nanoTime();
-    }
-
-    @Override
-    public long currentTimeMillis() {
-      return clock.currentTimeMillis();
-    }
-
-    @Override
-    public Timer schedule(long delayNanos, Runnable task) {
-      return clock.schedule(delayNanos, task);
-    }
-
-    @Override
-    public long randomLong() {
-      return clock.randomLong();
     }
   }
 }
