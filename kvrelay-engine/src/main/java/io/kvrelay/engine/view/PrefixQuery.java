@@ -50,7 +50,7 @@ final class PrefixQuery {
 
   private static final int MAX_STRIDE = 128;
 
-  /** Positions of a short stride are asked for in chunks of so many blocks, one chunk ahead. */
+  /** Positions of a shorter stride are asked for in chunks of so many blocks, one chunk ahead. */
   private static final int CHUNK = 16;
 
   /** Blocks chained while the loads of a probe are under way. */
@@ -209,7 +209,7 @@ final class PrefixQuery {
   private void stride(long lanes, int start) {
     int stride = strideOf(length);
     int chunk = Math.max(stride, CHUNK);
-    int lead = stride < MAX_STRIDE ? chunk : 0;
+    int lead = stride < CHUNK ? CHUNK : 0;
     int asked = start;
     int low = start;
     long alive = lanes;
