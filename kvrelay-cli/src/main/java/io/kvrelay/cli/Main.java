@@ -33,6 +33,7 @@ import picocli.CommandLine.Spec;
       MatchCommand.class,
       RelayCommand.class,
       ReplayCommand.class,
+      TapCommand.class,
       WatchCommand.class
     })
 final class Main implements Runnable {

@@ -3,7 +3,7 @@ package io.kvrelay.cli;
 import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.cli.config.ConfigException;
-import io.kvrelay.cli.config.EngineEvents;
+import io.kvrelay.cli.config.ZmqEngines;
 import io.kvrelay.engine.hash.Identities;
 import java.io.PrintWriter;
 import java.net.InetSocketAddress;
@@ -138,7 +138,18 @@ final class RelayCommand implements Callable<Integer> {
       throw new ParameterException(
           spec.commandLine(), "With --config, the file says what is followed: see --dynamo");
     }
-    return RelayProcess.start(dcName, file, EngineEvents.NONE);
+    return withEngines(file);
+  }
+
+  private RelayProcess withEngines(Path file) {
+    try {
+      return RelayProcess.start(dcName, file, new ZmqEngines());
+    } catch (RelayException e) {
+      if (e.reason() == RelayErrorReason.ADDRESS_UNAVAILABLE) {
+        throw new InputException("events: " + e.getMessage(), e);
+      }
+      throw e;
+    }
   }
 
   private static URI export(RelayProcess process, URI address, Map<String, Object> attributes) {

@@ -98,6 +98,7 @@ final class EngineStream {
   private final EventAssembler assembler;
   private final Normaliser normaliser;
   private final ReplayOverlap overlap;
+  private final Tapping tapping;
   private final boolean canReplay;
 
   private Phase phase = Phase.WAITING;
@@ -144,6 +145,7 @@ final class EngineStream {
     this.ring = new HistoryRing(source.historyEvents());
     this.assembler = new EventAssembler(source.member(), counters, ring);
     this.normaliser = new Normaliser(source, counters, trust, assembler, shared);
+    this.tapping = shared.tapping();
     this.overlap = new ReplayOverlap(shared.scratch());
     this.canReplay = source.replayAddress() != null;
     trust.raise(TrustCause.UNREACHABLE, "no connection to " + source.address() + " yet");
@@ -414,6 +416,7 @@ final class EngineStream {
     try {
       WireBatch batch = decoder.decode(payload);
       timestamp = batch.timestamp;
+      tapping.take(source.member(), sequence, phase == Phase.REPLAYING, batch);
       if (batch.hasRank && batch.rank != source.member().dpRank() && source.rankChecked()) {
         otherRank(batch.rank, now);
         return;

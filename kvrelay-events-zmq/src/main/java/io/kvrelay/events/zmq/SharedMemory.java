@@ -18,6 +18,7 @@ final class SharedMemory {
   private final Map<Kind, EngineBlocks> cutters = new HashMap<>();
   private final WireDecoder decoder;
   private final Xxh3Scratch scratch = new Xxh3Scratch();
+  private final Tapping tapping = new Tapping();
 
   SharedMemory(WireLimits limits) {
     this.decoder = new WireDecoder(limits);
@@ -25,6 +26,10 @@ final class SharedMemory {
 
   WireDecoder decoder() {
     return decoder;
+  }
+
+  Tapping tapping() {
+    return tapping;
   }
 
   Xxh3Scratch scratch() {

@@ -18,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -219,6 +220,17 @@ public final class ZmqEventSource implements KvEventSource, AutoCloseable {
    */
   public List<SourceStatistics> statistics() {
     return call(() -> loop.drivers().stream().map(SourceDriver::statistics).toList());
+  }
+
+  /**
+   * Shows every batch that is taken, live or replayed, as its engine wrote it. For looking at a
+   * stream; a relay has no use for it.
+   *
+   * @param consumer called on the one thread before the batch is applied; it must not block or
+   *     throw. Null: nobody
+   */
+  public void tap(@Nullable Consumer<TappedBatch> consumer) {
+    shared.tapping().to(consumer);
   }
 
   /**
