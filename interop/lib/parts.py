@@ -6,6 +6,7 @@ import random
 import descriptors
 import faults
 import wire
+from engines import our_relay_beside_their_engines
 from living import one_deployment_two_relays
 from mirror import Mirror, depth_is_allowed, local_hashes, sequence_hashes
 from ours import Replay, Watch, match
@@ -258,4 +259,5 @@ PARTS = {
     "reads": reading_our_server,
     "schema": the_same_schema,
     "dynamo": one_deployment_two_relays,
+    "engines": our_relay_beside_their_engines,
 }

@@ -60,6 +60,7 @@ class Deployment:
         self.blocks = blocks
         self.expected_blocks = expected_blocks
         self.dc = dc
+        self.started = []
         ports = free_ports(2 + 2 * workers)
         self.http_port, self.grpc_port = ports[:2]
         self.event_ports = ports[2:2 + workers]
@@ -112,7 +113,16 @@ class Deployment:
 
     def module(self, name, module, *arguments):
         command = [sys.executable, "-m", module, *map(str, arguments)]
-        return self.processes.start("reference-" + name, command, self.env)
+        process = self.processes.start(f"{os.path.basename(self.directory)}-{name}", command,
+                                       self.env)
+        self.started.append(process)
+        return process
+
+    def stop(self):
+        """Ends what belongs to this deployment alone."""
+        for process in reversed(self.started):
+            self.processes.stop(process, patience=3)
+        self.started.clear()
 
     def lists_model(self):
         try:

@@ -4,6 +4,7 @@ import io.kvrelay.cli.replay.EventFileException;
 import io.kvrelay.engine.view.ContentionBenchmark;
 import io.kvrelay.engine.view.DeltaBenchmark;
 import io.kvrelay.engine.view.SearchBenchmark;
+import io.kvrelay.events.zmq.DecodeBenchmark;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.TreeMap;
@@ -28,6 +29,7 @@ public final class Main {
       new TreeMap<>(
           Map.of(
               "contention", ContentionBenchmark::run,
+              "decode", DecodeBenchmark::run,
               "delta", DeltaBenchmark::run,
               "jcstress", org.openjdk.jcstress.Main::main,
               "ingest", Ingest::run,
