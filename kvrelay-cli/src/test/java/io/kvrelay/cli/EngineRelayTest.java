@@ -56,7 +56,12 @@ class EngineRelayTest {
       String base = after(relay.awaitError("operators at"), "operators at ");
       awaitDiagnostics(base, "\"blocks\":3,", "\"blocks\":4,", "\"blocks\":5,");
       vllm.request(7, 2);
-      awaitDiagnostics(base, "\"trust\":\"exact\"", "\"blocks\":5,");
+      awaitDiagnostics(
+          base,
+          "\"trust\":\"exact\"",
+          "\"blocks\":5,",
+          "\"address\":\"" + vllm.live(),
+          "\"events.stored.GPU\":");
 
       List<String> prompts = new ArrayList<>();
       for (int i = 0; i < 3; i++) {

@@ -7,7 +7,6 @@ import io.kvrelay.api.runtime.SystemRuntime;
 import io.kvrelay.events.zmq.EngineKind;
 import io.kvrelay.events.zmq.EngineSource;
 import io.kvrelay.events.zmq.MultimodalRule;
-import io.kvrelay.events.zmq.SourceStatistics;
 import io.kvrelay.events.zmq.ZmqEventSource;
 import io.kvrelay.events.zmq.ZmqOptions;
 import java.lang.System.Logger.Level;
@@ -135,9 +134,14 @@ public final class ZmqEngines implements EngineEvents {
     return source;
   }
 
-  /** What became of each source's messages. */
-  public List<SourceStatistics> statistics() {
-    return source.statistics();
+  @Override
+  public List<EngineReading> readings() {
+    return source.statistics().stream()
+        .map(
+            one ->
+                new EngineReading(
+                    one.kvStateEndpoint(), one.member(), one.address(), one.counters()))
+        .toList();
   }
 
   @Override
