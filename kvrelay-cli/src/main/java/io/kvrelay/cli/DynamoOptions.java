@@ -1,5 +1,6 @@
 package io.kvrelay.cli;
 
+import io.kvrelay.api.RelayException;
 import io.kvrelay.api.deployment.DiscoveryScope;
 import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.dynamo.DynamoDeployment;
@@ -79,11 +80,7 @@ final class DynamoOptions {
   RelayInputs open(RelayRuntime runtime) {
     try {
       DiscoveryScope scope = new DiscoveryScope(watchAll, namespaces, prefixes);
-      DeploymentConfig.Builder config = DeploymentConfig.builder();
-      if (expectedBlocks != null) {
-        config.expectedUniqueBlocks(expectedBlocks);
-      }
-      DeploymentConfig built = config.build();
+      DeploymentConfig built = config();
       DynamoDeployment.Builder deployment = deployment(String.valueOf(address));
       if (answerBind != null) {
         deployment.answerBind(HttpAddress.parse("--answer-bind", answerBind));
@@ -91,6 +88,18 @@ final class DynamoOptions {
       return new DynamoInputs(deployment.answerHost(answerHost).open(runtime), scope, built);
     } catch (IllegalArgumentException e) {
       throw new InputException("--dynamo = " + address + ": " + e.getMessage(), e);
+    }
+  }
+
+  private DeploymentConfig config() {
+    DeploymentConfig.Builder config = DeploymentConfig.builder();
+    if (expectedBlocks != null) {
+      config.expectedUniqueBlocks(expectedBlocks);
+    }
+    try {
+      return config.build();
+    } catch (RelayException e) {
+      throw new InputException("--expected-blocks = " + expectedBlocks + ": " + e.getMessage(), e);
     }
   }
 

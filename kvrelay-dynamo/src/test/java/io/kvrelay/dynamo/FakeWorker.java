@@ -194,13 +194,19 @@ final class FakeWorker implements AutoCloseable {
   }
 
   void card(String runtime) throws IOException {
+    card(16, runtime);
+  }
+
+  void card(int blockSize, String runtime) throws IOException {
     record(
         "mdc",
         "dynamo/backend/generate/" + Long.toHexString(id),
         "{\"type\":\"Model\",\"namespace\":\"dynamo\",\"component\":\"backend\",\"endpoint\":"
             + "\"generate\",\"instance_id\":"
             + Long.toUnsignedString(id)
-            + ",\"card_json\":{\"display_name\":\"m\",\"kv_cache_block_size\":16,\"model_type\":"
+            + ",\"card_json\":{\"display_name\":\"m\",\"kv_cache_block_size\":"
+            + blockSize
+            + ",\"model_type\":"
             + "\"Chat\",\"runtime_config\":{\"total_kv_blocks\":100"
             + runtime
             + "}}}");
