@@ -699,7 +699,9 @@ final class EngineStream {
       attempts = 0;
     }
     if (++attempts < ATTEMPTS) {
-      startReplay(purpose, unproven || !synced ? replayFrom : expected);
+      // What a first replay has begun is gone on with; that it began too late stays true.
+      Purpose next = purpose == Purpose.BOOTSTRAP && synced ? Purpose.GAP : purpose;
+      startReplay(next, unproven || !synced ? replayFrom : expected);
       return;
     }
     giveUp(now);

@@ -261,6 +261,21 @@ class EngineStreamTest {
   }
 
   @Test
+  void aTruncatedReplayThatIsResumedStaysIncomplete() {
+    StreamHarness harness = StreamHarness.withReplay();
+    for (int i = 0; i < 6; i++) {
+      engine.request(prompt(i, 2));
+      engine.step();
+    }
+    harness.faults.truncateReplays(2).cutNextReplayAfter(2);
+    harness.fresh(engine);
+    assertThat(harness.requests).containsExactly(0L, 4L);
+    assertThat(harness.relay.sequenceHashes()).hasSize(8);
+    assertThat(harness.trust).isEqualTo(SourceTrust.DEGRADED);
+    assertThat(harness.reason).contains("has sequence 2 where 0 was needed");
+  }
+
+  @Test
   void replaysWithoutAnEndMarkAreAskedAgainAndThenGivenUp() {
     StreamHarness harness = StreamHarness.withReplay();
     for (int i = 0; i < 3; i++) {

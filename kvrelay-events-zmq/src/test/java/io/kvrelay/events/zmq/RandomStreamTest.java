@@ -12,8 +12,11 @@ import io.kvrelay.testkit.engine.EngineWire;
 import io.kvrelay.testkit.engine.ReplayLayout;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -161,11 +164,23 @@ class RandomStreamTest {
         StreamHarness.truth(engine, new QuerySemantics(BLOCK, QueryHashFormat.DYNAMO_STANDARD_V1));
     assertThat(harness.stream.blocks()).isEqualTo(harness.relay.engineHashes().size());
     if (harness.trust == SourceTrust.EXACT) {
-      assertThat(harness.relay.sequenceHashes()).isEqualTo(truth);
+      Set<Long> missing = new HashSet<>(truth);
+      missing.removeAll(harness.relay.sequenceHashes());
+      Set<Long> surplus = new HashSet<>(harness.relay.sequenceHashes());
+      surplus.removeAll(truth);
+      assertThat(missing.isEmpty() && surplus.isEmpty())
+          .as("missing %s, surplus %s, %s", missing, surplus, counted(harness))
+          .isTrue();
       return true;
     }
     assertThat(harness.reason).isNotEmpty();
     assertThat(truth).as(harness.reason).containsAll(harness.relay.sequenceHashes());
     return false;
+  }
+
+  private static Map<String, Long> counted(StreamHarness harness) {
+    Map<String, Long> counters = harness.stream.counters().snapshot();
+    counters.values().removeIf(value -> value == 0);
+    return counters;
   }
 }
