@@ -362,6 +362,30 @@ class UsersAskTest {
   }
 
   @Test
+  void j1_overloadWhileARecoveryIsUnderWayIsRecoveredFromToo() {
+    SimulatedRank rank = d.worker(1).rank(0);
+    d.seconds(1);
+    d.events.delayHistory(Duration.ofMillis(500));
+    d.events.next(LiveFault.LOSE, 1);
+    for (long i = 0; i < 3; i++) {
+      rank.serve(i);
+    }
+    d.millis(50);
+    assertThat(d.rank(rank.member()).recovering()).isTrue();
+    for (int burst = 1; burst <= 3; burst++) {
+      for (long i = 0; i < Deployed.INBOX + 100L; i++) {
+        rank.serve(100_000L * burst + i);
+      }
+      d.millis(50);
+      rank.serve(-burst); // nothing after it is missing
+      d.millis(50);
+    }
+    assertThat(d.counted(IngestCount.OVERFLOWED_BATCHES)).isEqualTo(300);
+    d.seconds(5);
+    d.assertExact(rank);
+  }
+
+  @Test
   void j2_aSlowLaneLosesOnlyItsOwnPublishersBatches() {
     SimulatedRank flood = d.worker(1).rank(0);
     List<SimulatedRank> others =

@@ -490,13 +490,14 @@ final class RankStream {
   /** Everything was admitted: moves the cursor, tells the holes, goes on live. */
   private void settle(List<KvEvent> tail, long from, boolean known) {
     long last = from;
+    boolean holes = false;
     for (KvEvent event : tail) {
-      missing(last, event.eventId() - 1);
+      holes |= missing(last, event.eventId() - 1);
       noteClear(event);
       last = event.eventId();
     }
     if (buffer.hasHighest()) {
-      missing(last, buffer.highest());
+      holes |= missing(last, buffer.highest());
     }
     if (known || !tail.isEmpty()) {
       live = true;
@@ -504,20 +505,26 @@ final class RankStream {
     }
     recovery = null;
     buffer.clear();
-    if (lossBehindRecovery) {
+    if (lossBehindRecovery && holes) {
+      // What this relay lost lies below the cursor now: only a whole state brings it back. Holes
+      // that it did not make itself are not asked for again.
+      lossBehindRecovery = false;
+      recoverFully("batches were lost while a recovery was under way");
+    } else if (lossBehindRecovery) {
       recoverLoss();
     }
   }
 
-  /** Ids above {@code after} up to {@code to} will never come. */
-  private void missing(long after, long to) {
+  /** Whether there are ids above {@code after} up to {@code to}: they will never come. */
+  private boolean missing(long after, long to) {
     if (Long.compareUnsigned(to, after) <= 0) {
-      return;
+      return false;
     }
     String range = range(after + 1, to);
     context.count(IngestCount.SKIPPED_IDS, Math.max(1, (to - after) & Long.MAX_VALUE));
     trust.lost("lost " + range);
     LOG.log(Level.WARNING, () -> "rank " + member + ": lost " + range);
+    return true;
   }
 
   private static String range(long from, long to) {
