@@ -12,9 +12,9 @@ package io.kvrelay.engine.pool;
  * key that once found its home full stays away when there is room again, and at four fifths of the
  * slots lookups soon pass dozens of chunks.)
  *
- * <p>A key whose two chunks are full of entries that cannot move is a <em>stray</em>: it lies in the
- * first chunk with room behind the second one, and its home counts it. In a full table under churn
- * that is one key of 3000, unless somebody makes keys for it.
+ * <p>A key whose two chunks are full of entries that cannot move is a <em>stray</em>: it lies in
+ * the first chunk with room behind the second one, and its home counts it. In a full table under
+ * churn that is one key of 3000, unless somebody makes keys for it.
  *
  * <p>A position is {@code 8 * chunk + slot}. It stays valid until a key is added or that entry is
  * removed. One thread at a time.
