@@ -3,6 +3,7 @@ package io.kvrelay.cli;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadFeature;
 import io.kvrelay.api.EndpointId;
 import io.kvrelay.api.Member;
 import java.io.IOException;
@@ -10,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /** {@code {"endpoint": "a.b.c", "worker": 1, "rank": 0}}: which rank to clear. */
 record ClearRequest(EndpointId endpoint, Member member) {
-  private static final JsonFactory FACTORY = new JsonFactory();
+  private static final JsonFactory FACTORY =
+      JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
 
   /**
    * Reads a request.
@@ -26,20 +28,32 @@ record ClearRequest(EndpointId endpoint, Member member) {
         throw new IllegalArgumentException("the body must be a JSON object");
       }
       for (String name = json.nextFieldName(); name != null; name = json.nextFieldName()) {
-        json.nextToken();
+        String value = value(name, json);
         switch (name) {
-          case "endpoint" -> endpoint = json.getText();
-          case "worker" -> worker = json.getText();
-          case "rank" -> rank = json.getText();
+          case "endpoint" -> endpoint = value;
+          case "worker" -> worker = value;
+          case "rank" -> rank = value;
           default ->
               throw new IllegalArgumentException(
                   name + ": unknown; known are endpoint, worker, rank");
         }
       }
+      if (json.nextToken() != null) {
+        throw new IllegalArgumentException("the body must be one JSON object and nothing else");
+      }
     } catch (IOException e) {
       throw new IllegalArgumentException("the body is not JSON: " + firstLine(e), e);
     }
     return of(endpoint, worker, rank);
+  }
+
+  private static String value(String name, JsonParser json) throws IOException {
+    JsonToken token = json.nextToken();
+    if (token != JsonToken.VALUE_STRING && token != JsonToken.VALUE_NUMBER_INT) {
+      throw new IllegalArgumentException(
+          name + " = " + json.getText() + ": must be a text or a whole number");
+    }
+    return json.getText();
   }
 
   private static ClearRequest of(@Nullable String endpoint, @Nullable String worker, String rank) {

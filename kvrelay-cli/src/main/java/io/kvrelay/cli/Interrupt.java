@@ -14,10 +14,20 @@ final class Interrupt implements AutoCloseable {
   private final CountDownLatch finished = new CountDownLatch(1);
   private final Thread hook = new Thread(this::onShutdown, "kvrelay-interrupt");
   private volatile boolean requested;
+  private volatile long patienceSeconds = PATIENCE_SECONDS;
 
   /** Starts listening. */
   Interrupt() {
     Runtime.getRuntime().addShutdownHook(hook);
+  }
+
+  /** Lets the end take longer than a minute, if the program knows that it may. */
+  void allow(long seconds) {
+    patienceSeconds = Math.max(PATIENCE_SECONDS, seconds);
+  }
+
+  long patienceSeconds() {
+    return patienceSeconds;
   }
 
   /** Whether the program should end. */
@@ -27,9 +37,10 @@ final class Interrupt implements AutoCloseable {
 
   private void onShutdown() {
     requested = true;
+    long patience = patienceSeconds;
     try {
-      if (!finished.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-        System.err.println("kvrelay: did not end within " + PATIENCE_SECONDS + " s, giving up");
+      if (!finished.await(patience, TimeUnit.SECONDS)) {
+        System.err.println("kvrelay: did not end within " + patience + " s, giving up");
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

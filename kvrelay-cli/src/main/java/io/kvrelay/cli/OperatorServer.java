@@ -23,11 +23,22 @@ import java.util.concurrent.TimeUnit;
  */
 final class OperatorServer implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(OperatorServer.class.getName());
-  private static final int THREADS = 2;
+  private static final int THREADS = 8;
+  private static final int REQUEST_SECONDS = 5;
+  private static final int CONNECTIONS = 256;
   private static final int MAX_BODY_BYTES = 4096;
   private static final int CLEAR_SECONDS = 30;
+  private static final int ANSWER_SECONDS = CLEAR_SECONDS + 10;
   private static final String JSON = "application/json";
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
+
+  // The server knows no other way to be told. A peer that is slow to ask, or to read its answer,
+  // holds a thread for that long at most, and no other peer for good.
+  static {
+    limit("sun.net.httpserver.maxReqTime", REQUEST_SECONDS);
+    limit("sun.net.httpserver.maxRspTime", ANSWER_SECONDS);
+    limit("jdk.httpserver.maxConnections", CONNECTIONS);
+  }
 
   /** An answer. */
   private record Answer(int status, String type, String body) {}
@@ -74,6 +85,12 @@ final class OperatorServer implements AutoCloseable {
     return bound.getHostString() + ":" + bound.getPort();
   }
 
+  private static void limit(String property, int value) {
+    if (System.getProperty(property) == null) {
+      System.setProperty(property, Integer.toString(value));
+    }
+  }
+
   private void page(String path, String method, Page page) {
     server.createContext(
         path,
@@ -86,10 +103,12 @@ final class OperatorServer implements AutoCloseable {
 
   private static Answer answer(HttpExchange exchange, String path, String method, Page page) {
     try {
-      if (!exchange.getRequestURI().getPath().equals(path)) {
-        return error(404, "there is nothing at " + exchange.getRequestURI().getPath());
+      if (!path.equals(exchange.getRequestURI().getPath())) {
+        return error(404, "there is nothing at " + exchange.getRequestURI());
       }
-      if (!exchange.getRequestMethod().equals(method)) {
+      String wanted = exchange.getRequestMethod();
+      if (!wanted.equals(method) && !(isHead(exchange) && method.equals("GET"))) {
+        exchange.getResponseHeaders().set("Allow", method.equals("GET") ? "GET, HEAD" : method);
         return error(405, path + " takes " + method);
       }
       return page.answer(exchange);
@@ -104,12 +123,20 @@ final class OperatorServer implements AutoCloseable {
         status, JSON, JsonLine.of(json -> json.writeStringField("error", message)) + "\n");
   }
 
+  private static boolean isHead(HttpExchange exchange) {
+    return exchange.getRequestMethod().equals("HEAD");
+  }
+
   private static void send(HttpExchange exchange, Answer answer) throws IOException {
     byte[] body = answer.body().getBytes(UTF_8);
     exchange.getResponseHeaders().set("Content-Type", answer.type());
     exchange.getResponseHeaders().set("Cache-Control", "no-store");
-    exchange.sendResponseHeaders(answer.status(), body.length);
-    exchange.getResponseBody().write(body);
+    if (isHead(exchange)) {
+      exchange.sendResponseHeaders(answer.status(), -1);
+    } else {
+      exchange.sendResponseHeaders(answer.status(), body.length);
+      exchange.getResponseBody().write(body);
+    }
   }
 
   private Answer health() {

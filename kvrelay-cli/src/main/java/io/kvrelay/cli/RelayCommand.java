@@ -40,6 +40,9 @@ import picocli.CommandLine.Spec;
           + " Ctrl-C or a polite kill withdraws the pools in order and ends it."
     })
 final class RelayCommand implements Callable<Integer> {
+  /** Beyond the time that pools have, for threads and sockets to end. */
+  private static final long CLOSE_SECONDS = 30;
+
   private static final long NAP_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
 
   @Spec private CommandSpec spec = CommandSpec.create();
@@ -97,6 +100,7 @@ final class RelayCommand implements Callable<Integer> {
     try (RelayLog notes = RelayLog.install(log, err);
         Interrupt interrupt = new Interrupt();
         RelayProcess process = start()) {
+      interrupt.allow(process.patienceSeconds() + CLOSE_SECONDS);
       if (address != null) {
         notes.say("serving " + export(process, address, attributes));
       }

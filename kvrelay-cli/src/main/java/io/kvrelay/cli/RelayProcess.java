@@ -123,6 +123,11 @@ final class RelayProcess implements AutoCloseable {
     }
   }
 
+  /** How long {@link #stop()} may take. */
+  long patienceSeconds() {
+    return inputs.config().stopTimeout().toSeconds() + GRACE_SECONDS;
+  }
+
   /** Whether the relay stopped by itself. */
   boolean hasFailed() {
     return relay.health().hostLastError() != null;
@@ -135,7 +140,7 @@ final class RelayProcess implements AutoCloseable {
    */
   @Nullable String stop() {
     inputs.stop();
-    long patience = inputs.config().stopTimeout().toSeconds() + GRACE_SECONDS;
+    long patience = patienceSeconds();
     try {
       relay.shutdown().toCompletableFuture().orTimeout(patience, TimeUnit.SECONDS).join();
     } catch (CompletionException late) {

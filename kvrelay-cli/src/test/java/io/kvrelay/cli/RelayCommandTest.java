@@ -137,7 +137,7 @@ class RelayCommandTest {
     FakeEngines engines = new FakeEngines();
     try (RelayProcess process = RelayProcess.start("dc-a", config, engines)) {
       String base = "http://" + process.openHttp(HttpAddress.parse("--http", "127.0.0.1:0"));
-      String diagnosis = awaitBody(base, "/diagnostics", "\"worker\":1");
+      String diagnosis = awaitBody(base, "/diagnostics", "\"trust\":\"");
       CommandRun.assertJson(diagnosis.strip());
       assertThat(diagnosis)
           .contains("\"endpoint\":\"prod.backend.generate\"", "\"rank\":0", "\"trust\":\"");

@@ -72,6 +72,8 @@ public final class RelayFileReader {
           "is neither YAML nor JSON: " + e.getProblem());
     } catch (YamlEngineException e) {
       problems.add(1, "is neither YAML nor JSON: " + firstLine(e));
+    } catch (StackOverflowError e) { // the parser calls itself for each level
+      problems.add(1, "lists and mappings are nested too deeply");
     }
     return problems.isEmpty() ? new Result(file, List.of()) : new Result(null, problems.lines());
   }

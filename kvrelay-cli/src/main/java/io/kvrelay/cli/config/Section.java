@@ -24,6 +24,7 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  */
 final class Section {
   private static final Pattern DURATION = Pattern.compile("(\\d{1,12})(us|ms|s|m|h)");
+  private static final Duration LONGEST = Duration.ofDays(365);
 
   private final ConfigProblems problems;
   private final ConfigSection kind;
@@ -55,7 +56,11 @@ final class Section {
       String nearest = Spelling.nearest(name, kind.keys());
       String hint =
           nearest == null ? "known keys are " + kind.keys() : "did you mean " + nearest + "?";
-      problems.add(lineOf(key), field(name), shown(entry.getValueNode()), "unknown key; " + hint);
+      problems.add(
+          lineOf(key),
+          field(ConfigProblems.shown(name)),
+          shown(entry.getValueNode()),
+          "unknown key; " + hint);
     } else if (values.putIfAbsent(name, entry.getValueNode()) != null) {
       problems.add(lineOf(key), field(name), shown(entry.getValueNode()), "stands here twice");
     }
@@ -226,8 +231,11 @@ final class Section {
     }
     Matcher parts = DURATION.matcher(text);
     Duration value = parts.matches() ? of(Long.parseLong(parts.group(1)), parts.group(2)) : null;
-    if (value == null || value.isZero()) {
-      refuse(key, text, "must be a positive duration such as 500us, 1ms, 30s, 5m or 1h");
+    if (value == null || value.isZero() || value.compareTo(LONGEST) > 0) {
+      refuse(
+          key,
+          text,
+          "must be a positive duration such as 500us, 1ms, 30s, 5m or 1h, at most a year");
       return null;
     }
     return value;

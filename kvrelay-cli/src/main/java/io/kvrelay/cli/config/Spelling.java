@@ -12,6 +12,9 @@ final class Spelling {
     String best = null;
     int fewest = Math.max(2, word.length() / 2) + 1;
     for (String candidate : candidates) {
+      if (word.length() >= 2 * candidate.length() + 2) {
+        continue; // no slip makes it so long
+      }
       int edits = distance(word, candidate);
       if (edits < fewest) {
         best = candidate;

@@ -12,6 +12,7 @@ import io.kvrelay.api.deployment.LoadReport;
 import io.kvrelay.api.flow.StateWatch;
 import io.kvrelay.engine.load.HostLoadReports;
 import java.io.IOException;
+import java.io.InputStream;
 import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -38,6 +39,9 @@ public final class WatchedFile implements DeploymentFactsSource, AutoCloseable {
   /** How often the file is looked at. */
   public static final long POLL_MILLIS = 1000;
 
+  /** Longest file that is read: as many characters as the reader takes, of the longest kind. */
+  private static final int MAX_BYTES = 4 * RelayFileReader.MAX_CHARACTERS;
+
   private static final System.Logger LOG = System.getLogger(WatchedFile.class.getName());
   private static final String NEXT_START = "is in force from the next start on";
 
@@ -59,6 +63,7 @@ public final class WatchedFile implements DeploymentFactsSource, AutoCloseable {
   private final CountDownLatch closed = new CountDownLatch(1);
   // Guarded by this.
   private byte[] bytes;
+  private byte[] lookedAt;
   private @Nullable String unreadable;
   private RelayFile good;
   private long applied;
@@ -72,6 +77,7 @@ public final class WatchedFile implements DeploymentFactsSource, AutoCloseable {
     this.loads = loads;
     this.reader = new RelayFileReader(engines);
     this.bytes = bytes;
+    this.lookedAt = bytes;
     RelayFileReader.Result first = parse(bytes);
     RelayFile file = first.file();
     if (file == null) {
@@ -96,7 +102,7 @@ public final class WatchedFile implements DeploymentFactsSource, AutoCloseable {
   public static WatchedFile open(
       Path path, EngineEvents engines, HostLoadReports loads, Executor executor) {
     try {
-      return new WatchedFile(path, engines, loads, executor, Files.readAllBytes(path));
+      return new WatchedFile(path, engines, loads, executor, read(path));
     } catch (IOException e) {
       throw new ConfigException(List.of(path + ":1: cannot be read: " + e));
     }
@@ -112,15 +118,40 @@ public final class WatchedFile implements DeploymentFactsSource, AutoCloseable {
   private void run() {
     try {
       while (!closed.await(POLL_MILLIS, TimeUnit.MILLISECONDS)) {
-        poll();
+        look();
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } catch (RuntimeException e) {
-      LOG.log(Level.ERROR, path + " is not watched any more", e);
-      give(
-          List.of(
-              new QuarantinedEntry(null, path.toString(), false, "is not watched any more: " + e)));
+    }
+  }
+
+  /**
+   * One look of the watch. A version counts once two looks in a row found it: a file that is being
+   * written is, for a moment, a file that names less, and what it does not name would be withdrawn.
+   */
+  synchronized void look() {
+    try {
+      byte[] latest = read(path);
+      boolean settled = Arrays.equals(latest, lookedAt);
+      lookedAt = latest;
+      if (settled) {
+        take(latest);
+      }
+    } catch (IOException e) {
+      lost(e.toString());
+    } catch (RuntimeException | Error e) { // the next version may be better
+      LOG.log(Level.ERROR, path + " could not be applied", e);
+      refuse(List.of(path + ":1: could not be applied: " + e));
+    }
+  }
+
+  private static byte[] read(Path path) throws IOException {
+    try (InputStream in = Files.newInputStream(path)) {
+      byte[] all = in.readNBytes(MAX_BYTES + 1);
+      if (all.length > MAX_BYTES) {
+        throw new IOException("has more than " + MAX_BYTES + " bytes");
+      }
+      return all;
     }
   }
 
@@ -140,17 +171,19 @@ public final class WatchedFile implements DeploymentFactsSource, AutoCloseable {
   }
 
   /**
-   * Looks at the file now.
+   * Looks at the file now, and takes what is there.
    *
    * @return true if it differs from the last time
    */
   public synchronized boolean poll() {
-    byte[] latest;
     try {
-      latest = Files.readAllBytes(path);
+      return take(read(path));
     } catch (IOException e) {
       return lost(e.toString());
     }
+  }
+
+  private synchronized boolean take(byte[] latest) {
     if (Arrays.equals(latest, bytes) && unreadable == null) {
       return false;
     }
@@ -175,7 +208,7 @@ public final class WatchedFile implements DeploymentFactsSource, AutoCloseable {
     }
   }
 
-  private boolean lost(String why) {
+  private synchronized boolean lost(String why) {
     if (why.equals(unreadable)) {
       return false;
     }
@@ -202,11 +235,11 @@ public final class WatchedFile implements DeploymentFactsSource, AutoCloseable {
   }
 
   private synchronized void apply(RelayFile file) {
+    List<EventSourceAdvertisement> sources = engines.follow(file.events());
     RelayFile before = good;
     good = file;
     applied++;
     current = true;
-    List<EventSourceAdvertisement> sources = engines.follow(file.events());
     report(before.loads(), file.loads());
     List<QuarantinedEntry> notes = new ArrayList<>();
     if (!file.settings().saysTheSameAs(settings)) {

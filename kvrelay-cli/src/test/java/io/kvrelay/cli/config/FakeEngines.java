@@ -12,6 +12,9 @@ public class FakeEngines implements EngineEvents {
   /** What was to be followed, one list each time. */
   public final List<List<EventsEntry>> followed = new ArrayList<>();
 
+  /** What following ends with, if with anything. */
+  public Throwable failure;
+
   /** How often it was let go. */
   public int closed;
 
@@ -27,6 +30,11 @@ public class FakeEngines implements EngineEvents {
 
   @Override
   public List<EventSourceAdvertisement> follow(List<EventsEntry> entries) {
+    if (failure instanceof RuntimeException defect) {
+      throw defect;
+    } else if (failure instanceof Error defect) {
+      throw defect;
+    }
     followed.add(entries);
     return entries.stream()
         .map(

@@ -104,6 +104,52 @@ class RelayFileReaderTest {
   }
 
   @Test
+  void listsWithinListsWithoutEndAreRefused() {
+    for (String deep : List.of("[".repeat(200_000), "{a: ".repeat(200_000), "- ".repeat(200_000))) {
+      assertThat(problems("endpoints: " + deep)).isNotEmpty();
+      assertThat(problems(deep)).isNotEmpty();
+    }
+  }
+
+  @Test
+  void anchorsThatHoldThemselvesAndBombsOfAliasesAreRefused() {
+    assertThat(problems("endpoints: &e [*e, *e]")).isNotEmpty();
+    assertThat(problems("endpoints: &e\n- {endpoint: a.b.c, workers: *e}")).isNotEmpty();
+    assertThat(problems("endpoints: [&w {endpoint: a.b.c, workers: [*w]}]")).isNotEmpty();
+    String bomb = "x0: &a0 [x]\n";
+    for (int i = 1; i < 30; i++) {
+      bomb += "x" + i + ": &a" + i + " [*a" + (i - 1) + ", *a" + (i - 1) + "]\n";
+    }
+    assertThat(problems(bomb)).isNotEmpty();
+  }
+
+  @Test
+  void aDurationThatNoClockCanCountIsRefused() {
+    assertThat(problems("recovery: {timeout: 999999999999h}"))
+        .singleElement()
+        .asString()
+        .contains("recovery.timeout = 999999999999h: must be a positive duration", "a year");
+    assertThat(accepted("stop-timeout: 8760h").settings().config().stopTimeout())
+        .isEqualTo(Duration.ofDays(365));
+  }
+
+  @Test
+  void whatIsWrongIsToldInLinesOfReasonableLengthAndNumber() {
+    assertThat(problems("pools: {max-kicks: \"" + "x\\n".repeat(100_000) + "\"}"))
+        .singleElement()
+        .asString()
+        .hasSizeLessThan(400)
+        .doesNotContain("\n")
+        .endsWith("must be a number from 1 to 4096");
+    assertThat(problems("k".repeat(1_000_000) + "\n"))
+        .allSatisfy(line -> assertThat(line).hasSizeLessThan(400));
+    assertThat(problems("? \"" + "k".repeat(1_000_000) + "\"\n: 1\n"))
+        .allSatisfy(line -> assertThat(line).hasSizeLessThan(500));
+    String many = "x: 1\n".repeat(5000);
+    assertThat(problems(many)).hasSize(ConfigProblems.MAX_PROBLEMS + 1);
+  }
+
+  @Test
   void anEmptyFileIsADeploymentWithoutAnything() {
     assertThat(accepted("").cards()).isEmpty();
     assertThat(accepted("# nothing yet\n").settings().scope().watchAll()).isTrue();
@@ -135,7 +181,7 @@ class RelayFileReaderTest {
         .containsExactly(
             "relay.yaml:2: pools.expected-blocks = 0: must be a number from 1 to 53687091",
             "relay.yaml:3: pools.publication-delay = 5: must be a positive duration such as 500us,"
-                + " 1ms, 30s, 5m or 1h",
+                + " 1ms, 30s, 5m or 1h, at most a year",
             "relay.yaml:4: recovery.concurrent = many: must be a number from 1 to 65536",
             "relay.yaml:6: endpoints[0].endpoint = a.b: must be namespace.component.endpoint",
             "relay.yaml:7: endpoints[0].model = \" m\": must not be empty or surrounded by white"
@@ -166,7 +212,7 @@ class RelayFileReaderTest {
         "endpoints: [5] | 1: endpoints[0] = 5: must be a mapping",
         "endpoints: [{}] | 1: endpoints[0].endpoint: is missing",
         "stop-timeout: 0s | 1: stop-timeout = 0s: must be a positive duration such as 500us, 1ms,"
-            + " 30s, 5m or 1h",
+            + " 30s, 5m or 1h, at most a year",
         "scope: {namespaces: [a], prefixes: [b]} | 1: scope.prefixes = [b]: must lie in one of the"
             + " namespaces [a]",
         "scope: {namespaces: [a, a]} | 1: scope.namespaces = a: stands in the list twice",

@@ -114,6 +114,61 @@ class WatchedFileTest {
   }
 
   @Test
+  void aFileThatIsBeingWrittenIsNotTakenForOneThatNamesLess() throws IOException {
+    WatchedFile file = open(workers("{id: 1}"));
+    String next = workers("{id: 1}", "{id: 2}");
+    Files.writeString(path, "");
+    file.look();
+    assertThat(last().cards()).as("truncated").hasSize(1);
+    Files.writeString(path, next.substring(0, "endpoints:\n".length()));
+    file.look();
+    assertThat(last().cards()).as("half written").hasSize(1);
+    Files.writeString(path, next);
+    file.look();
+    file.look();
+    assertThat(last().cards()).hasSize(2);
+    assertThat(file.statistics()).isEqualTo(new WatchedFile.Statistics(2, 0, true));
+
+    Files.writeString(path, "");
+    file.look();
+    file.look();
+    assertThat(last().cards()).as("meant so").isEmpty();
+  }
+
+  @Test
+  void aVersionThatCannotBeAppliedDoesNotEndTheWatch() throws IOException {
+    WatchedFile file = open(workers("{id: 1}"));
+    for (Throwable failure :
+        List.of(new IllegalStateException("why"), new OutOfMemoryError("why"))) {
+      engines.failure = failure;
+      Files.writeString(path, workers("{id: 1}", "{id: 2}") + "# " + failure + "\n");
+      file.look();
+      file.look();
+      assertThat(last().cards()).as("the last good one").hasSize(1);
+      assertThat(last().refused()).singleElement().asString().contains("could not be applied");
+      assertThat(file.statistics().current()).isFalse();
+    }
+    engines.failure = null;
+    Files.writeString(path, workers("{id: 1}", "{id: 2}"));
+    file.look();
+    file.look();
+    assertThat(last().cards()).hasSize(2);
+    assertThat(last().refused()).isEmpty();
+  }
+
+  @Test
+  void aFileThatIsTooLongIsNotRead() throws IOException {
+    WatchedFile file = open(workers("{id: 1}"));
+    try (var channel =
+        java.nio.channels.FileChannel.open(path, java.nio.file.StandardOpenOption.WRITE)) {
+      channel.write(java.nio.ByteBuffer.wrap(new byte[] {'#'}), 1L << 32); // sparse
+    }
+    file.look();
+    assertThat(last().cards()).hasSize(1);
+    assertThat(last().refused()).singleElement().asString().contains("has more than");
+  }
+
+  @Test
   void settingsOfTheProcessChangeWithTheNextStart() throws IOException {
     WatchedFile file = open(workers("{id: 1}"));
     Files.writeString(path, workers("{id: 1}") + "pools: {expected-blocks: 5}\n");

@@ -1,0 +1,152 @@
+package io.kvrelay.cli;
+
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.kvrelay.cli.config.FakeEngines;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What peers that are slow, confused or hostile get from the local endpoint. */
+class OperatorServerTest {
+  private static final int PATIENCE_MILLIS = 30_000;
+
+  @TempDir private Path directory;
+  private RelayProcess process;
+  private int port;
+
+  @BeforeEach
+  void open() throws IOException {
+    Path config = directory.resolve("relay.yaml");
+    Files.writeString(config, "endpoints: []\n");
+    process = RelayProcess.start("dc-a", config, new FakeEngines());
+    String address = process.openHttp(HttpAddress.parse("--http", "127.0.0.1:0"));
+    port = Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
+  }
+
+  @AfterEach
+  void close() {
+    process.close();
+  }
+
+  private Socket connect() throws IOException {
+    Socket socket = new Socket();
+    socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), PATIENCE_MILLIS);
+    socket.setSoTimeout(PATIENCE_MILLIS);
+    return socket;
+  }
+
+  /** Sends bytes as they are, and reads until the server closes. */
+  private String raw(String request) throws IOException {
+    try (Socket socket = connect()) {
+      socket.getOutputStream().write(request.getBytes(ISO_8859_1));
+      socket.getOutputStream().flush();
+      return new String(socket.getInputStream().readAllBytes(), ISO_8859_1);
+    }
+  }
+
+  private String ask(String line) throws IOException {
+    return raw(line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  }
+
+  @Test
+  void slowPeersDoNotKeepTheOthersOut() throws IOException {
+    List<Socket> slow = new ArrayList<>();
+    try {
+      for (int i = 0; i < 64; i++) {
+        Socket socket = connect();
+        socket.getOutputStream().write("GET /healthz HTTP/1.1\r\nHost:".getBytes(ISO_8859_1));
+        socket.getOutputStream().flush();
+        slow.add(socket);
+      }
+      assertThat(ask("GET /healthz")).startsWith("HTTP/1.1 200");
+    } finally {
+      for (Socket socket : slow) {
+        socket.close();
+      }
+    }
+  }
+
+  @Test
+  void aProbeMayAskForTheHeadAlone() throws IOException {
+    assertThat(ask("HEAD /healthz")).startsWith("HTTP/1.1 200").endsWith("\r\n\r\n");
+    assertThat(ask("HEAD /ranks/clear")).startsWith("HTTP/1.1 405").endsWith("\r\n\r\n");
+    assertThat(ask("PUT /healthz")).startsWith("HTTP/1.1 405").containsIgnoringCase("allow: GET");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "GET //healthz",
+        "GET /healthz/",
+        "GET /healthz/../metrics",
+        "GET /x/../healthz",
+        "GET /healthz%2f",
+        "GET /healthz;x",
+        "GET /HEALTHZ",
+        "GET /healthzz",
+        "GET http:healthz",
+        "GET urn:healthz",
+        "GET ?",
+        "OPTIONS *",
+      })
+  void onlyTheVeryPathIsServed(String line) throws IOException {
+    assertThat(ask(line)).doesNotContain(" 200 ").doesNotContain("\"healthy\"");
+    assertThat(ask("GET /healthz?verbose")).startsWith("HTTP/1.1 200");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{\"endpoint\":\"a.b.c\",\"worker\":{\"worker\":1}}",
+        "{\"endpoint\":\"a.b.c\",\"worker\":[1]}",
+        "{\"endpoint\":\"a.b.c\",\"worker\":null}",
+        "{\"endpoint\":\"a.b.c\",\"worker\":true}",
+        "{\"endpoint\":\"a.b.c\",\"worker\":1.0}",
+        "{\"endpoint\":\"a.b.c\",\"worker\":1,\"worker\":2}",
+        "{\"endpoint\":\"a.b.c\",\"worker\":1} {}",
+        "{\"endpoint\":\"a.b.c\",\"worker\":18446744073709551616}",
+        "{\"endpoint\":\"a.b.c\",\"worker\":1,\"rank\":4294967296}",
+        "{\"endpoint\":\"a.b.c\",\"worker\":1",
+      })
+  void aClearThatCanBeReadInTwoWaysIsRefused(String body) {
+    assertThatThrownBy(() -> ClearRequest.parse(body))
+        .as(body)
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void itIsBoundWhereItWasTold() {
+    assertThatThrownBy(
+            () -> {
+              try (Socket socket = new Socket()) {
+                socket.connect(new InetSocketAddress("127.0.0.2", port), PATIENCE_MILLIS);
+              }
+            })
+        .isInstanceOf(IOException.class);
+  }
+
+  @Test
+  void aStopMayTakeAsLongAsTheFileAllows() {
+    try (Interrupt interrupt = new Interrupt()) {
+      assertThat(interrupt.patienceSeconds()).isEqualTo(60);
+      interrupt.allow(15);
+      assertThat(interrupt.patienceSeconds()).isEqualTo(60);
+      interrupt.allow(335);
+      assertThat(interrupt.patienceSeconds()).isEqualTo(335);
+    }
+  }
+}
