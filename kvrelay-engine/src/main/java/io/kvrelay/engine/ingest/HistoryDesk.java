@@ -5,6 +5,7 @@ import io.kvrelay.api.Member;
 import io.kvrelay.api.ResidencyDomain;
 import io.kvrelay.api.events.HistoryReply;
 import io.kvrelay.api.events.HistoryRequest;
+import java.lang.System.Logger.Level;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +30,8 @@ final class HistoryDesk {
 
   private record Asked(
       HistoryRequest request, boolean tellsFailures, CompletableFuture<HistoryReply> answer) {}
+
+  private static final System.Logger LOG = System.getLogger(HistoryDesk.class.getName());
 
   private final Member member;
   private final Executor executor;
@@ -180,11 +183,21 @@ final class HistoryDesk {
       if (dumpsToFail > 0) {
         dumpsToFail--;
       } else {
-        fresh = new Kept(cache.dump(), last, last);
+        fresh = made(last);
       }
     }
     Kept built = fresh;
     executor.execute(() -> finish(asked, built, last, invalidationsBefore));
+  }
+
+  /** A dump; null if it cannot be made, which is told as such. */
+  private @Nullable Kept made(long last) {
+    try {
+      return new Kept(cache.dump(), last, last);
+    } catch (RuntimeException | OutOfMemoryError e) {
+      LOG.log(Level.ERROR, "no dump of rank " + member, e);
+      return null;
+    }
   }
 
   private void finish(Asked asked, @Nullable Kept built, long last, long invalidationsBefore) {

@@ -4,6 +4,8 @@ import java.time.Duration;
 
 /** How a relay reads the sources of one pool. Immutable. */
 public final class IngestConfig {
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE); // 292 years
+
   private final Duration recoveryAttemptTimeout;
   private final Duration unknownGrace;
   private final int inboxBatches;
@@ -122,6 +124,9 @@ public final class IngestConfig {
     private static void positive(String field, Duration value) {
       if (value.isNegative() || value.isZero()) {
         throw new IllegalArgumentException(field + " = " + value + ": must be positive");
+      }
+      if (value.compareTo(LONGEST) > 0) {
+        throw new IllegalArgumentException(field + " = " + value + ": must be at most " + LONGEST);
       }
     }
   }

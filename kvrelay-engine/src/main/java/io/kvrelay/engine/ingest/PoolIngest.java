@@ -39,7 +39,7 @@ public final class PoolIngest {
   private static final System.Logger LOG = System.getLogger(PoolIngest.class.getName());
 
   /** Publishers whose trust is remembered, should they get a source here. */
-  private static final int MAX_REMEMBERED_TRUST = 4096;
+  private static final int MAX_REMEMBERED_TRUST = 65_536;
 
   private final IngestContext context;
   private final SerialExecutor control;
@@ -53,7 +53,7 @@ public final class PoolIngest {
 
   // Belong to the control mailbox; a listener compares itself with `subscription`.
   private volatile @Nullable Subscription subscription;
-  private final List<CompletionStage<Void>> ending = new ArrayList<>();
+  private final List<CompletableFuture<Void>> ending = new ArrayList<>();
   private RelayRuntime.@Nullable Timer refollow;
   private boolean stopAsked;
 
@@ -244,7 +244,9 @@ public final class PoolIngest {
     Subscription next = new Subscription(endpoint);
     subscription = next;
     try {
-      next.following = context.events().follow(endpoint, next);
+      next.following =
+          Objects.requireNonNull(
+              context.events().follow(endpoint, next), "the provider returned no subscription");
     } catch (RuntimeException | Error e) {
       ended(next, e);
     }
@@ -259,14 +261,14 @@ public final class PoolIngest {
     }
     KvEventSource.Following following = current == null ? null : current.following;
     if (following != null) {
-      ending.removeIf(stage -> stage.toCompletableFuture().isDone());
+      ending.removeIf(CompletableFuture::isDone);
       ending.add(stop(following));
     }
   }
 
-  private static CompletionStage<Void> stop(KvEventSource.Following following) {
+  private static CompletableFuture<Void> stop(KvEventSource.Following following) {
     try {
-      return following.stop();
+      return ProviderStages.future(ProviderStages.given(following.stop()));
     } catch (RuntimeException | Error e) {
       LOG.log(Level.WARNING, "an event source did not let go", e);
       return CompletableFuture.completedFuture(null);
@@ -281,7 +283,7 @@ public final class PoolIngest {
     if (which.delivered) {
       followDelay.reset();
     }
-    String reason = "the subscription to live events ended: " + error.getMessage();
+    String reason = "the subscription to live events ended: " + Failures.text(error);
     LOG.log(Level.WARNING, () -> "endpoint " + which.endpoint + ": " + reason);
     subscriptionProblem = reason;
     slots.values().forEach(slot -> slot.subscription(reason));
@@ -423,7 +425,8 @@ public final class PoolIngest {
 
     @Override
     public void onFailure(RelayException error) {
-      control.execute(() -> ended(this, Objects.requireNonNull(error)));
+      Objects.requireNonNull(error);
+      control.execute(() -> ended(this, error));
     }
   }
 }

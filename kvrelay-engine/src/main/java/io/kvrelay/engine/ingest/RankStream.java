@@ -23,6 +23,9 @@ final class RankStream {
   private static final System.Logger LOG = System.getLogger(RankStream.class.getName());
   private static final int JITTER_MICROS = 3000;
 
+  /** Ids of one hole that are counted: ids are a peer's to choose, and a counter must not wrap. */
+  private static final long MAX_COUNTED = 1L << 32;
+
   private static final TrustReport FULL_RECOVERY =
       TrustReport.degraded("a full recovery is under way");
   private static final TrustReport GAP_RECOVERY = TrustReport.degraded("a gap is being recovered");
@@ -521,7 +524,10 @@ final class RankStream {
       return false;
     }
     String range = range(after + 1, to);
-    context.count(IngestCount.SKIPPED_IDS, Math.max(1, (to - after) & Long.MAX_VALUE));
+    long skipped = to - after;
+    context.count(
+        IngestCount.SKIPPED_IDS,
+        Long.compareUnsigned(skipped, MAX_COUNTED) > 0 ? MAX_COUNTED : skipped);
     trust.lost("lost " + range);
     LOG.log(Level.WARNING, () -> "rank " + member + ": lost " + range);
     return true;

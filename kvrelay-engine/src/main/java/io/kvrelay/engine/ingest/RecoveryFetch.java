@@ -96,7 +96,7 @@ final class RecoveryFetch {
     }
     context.count(IngestCount.ATTEMPTS);
     CompletionStage<HistoryReply> stage = send();
-    CompletableFuture<HistoryReply> future = stage.toCompletableFuture();
+    CompletableFuture<HistoryReply> future = ProviderStages.future(stage);
     if (!isAskedFor(mine, future)) {
       abandon(future); // the timeout or a cancellation was faster than the provider's method
     }
@@ -105,7 +105,7 @@ final class RecoveryFetch {
 
   private CompletionStage<HistoryReply> send() {
     try {
-      return context.events().history(binding.source, request);
+      return ProviderStages.given(context.events().history(binding.source, request));
     } catch (RuntimeException | Error e) {
       return CompletableFuture.failedStage(e);
     }

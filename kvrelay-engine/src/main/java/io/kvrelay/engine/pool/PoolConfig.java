@@ -8,6 +8,8 @@ import java.time.Duration;
  * How a relay runs one pool: the size of its filter and the cadence of its publications. Immutable.
  */
 public final class PoolConfig {
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE); // 292 years
+
   private final CkfConfig filter;
   private final int publicationThreshold;
   private final Duration publicationDelay;
@@ -156,6 +158,10 @@ public final class PoolConfig {
       if (publicationDelay.isNegative() || publicationDelay.isZero()) {
         throw new IllegalArgumentException(
             "publicationDelay = " + publicationDelay + ": must be positive");
+      }
+      if (publicationDelay.compareTo(LONGEST) > 0) {
+        throw new IllegalArgumentException(
+            "publicationDelay = " + publicationDelay + ": must be at most " + LONGEST);
       }
       return new PoolConfig(this);
     }

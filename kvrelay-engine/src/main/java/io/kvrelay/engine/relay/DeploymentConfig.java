@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
  * one table need filters of one layout. Immutable, thread safe.
  */
 public final class DeploymentConfig {
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE); // 292 years
+
   /** Every setting at its default. */
   public static final DeploymentConfig DEFAULTS = builder().build();
 
@@ -252,6 +254,9 @@ public final class DeploymentConfig {
     public DeploymentConfig build() {
       if (stopTimeout.isNegative() || stopTimeout.isZero()) {
         throw invalid("stopTimeout = " + stopTimeout + ": must be positive", null);
+      }
+      if (stopTimeout.compareTo(LONGEST) > 0) {
+        throw invalid("stopTimeout = " + stopTimeout + ": must be at most " + LONGEST, null);
       }
       if (maxConcurrentRecoveries < 1) {
         throw invalid(

@@ -5,6 +5,7 @@ import io.kvrelay.api.transport.ExportOptions;
 import io.kvrelay.api.transport.RelayExport;
 import io.kvrelay.api.transport.RelayTransports;
 import io.kvrelay.engine.topology.HealthTracker;
+import java.lang.System.Logger.Level;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
@@ -16,6 +17,8 @@ import org.jspecify.annotations.Nullable;
  * closed must serve. Thread safe.
  */
 final class Exports implements AutoCloseable {
+  private static final System.Logger LOG = System.getLogger(Exports.class.getName());
+
   private final HealthTracker health;
   // Guarded by this.
   private final List<RelayExport> open = new ArrayList<>();
@@ -79,7 +82,16 @@ final class Exports implements AutoCloseable {
       closed = true;
       all = List.copyOf(open);
     }
-    all.forEach(RelayExport::close);
+    all.forEach(Exports::close);
+  }
+
+  /** One that fails to close keeps no other open. */
+  private static void close(RelayExport export) {
+    try {
+      export.close();
+    } catch (RuntimeException | Error e) {
+      LOG.log(Level.WARNING, "the export " + export.address() + " did not close", e);
+    }
   }
 
   private final class Tracked implements RelayExport {

@@ -515,6 +515,21 @@ class DeploymentRelayTest {
     }
   }
 
+  @Test
+  void aTimeThatNoClockCanCountIsRefusedByName() {
+    Duration ages = Duration.ofSeconds(Long.MAX_VALUE);
+    for (var broken :
+        List.<Runnable>of(
+            () -> DeploymentConfig.builder().recoveryTimeout(ages).build(),
+            () -> DeploymentConfig.builder().unknownGrace(ages).build(),
+            () -> DeploymentConfig.builder().publicationDelay(ages).build(),
+            () -> DeploymentConfig.builder().stopTimeout(ages).build())) {
+      assertThatThrownBy(broken::run)
+          .isInstanceOf(RelayException.class)
+          .hasMessageContaining(" = " + ages + ": must be at most");
+    }
+  }
+
   private static final class Last<T> implements Flow.Subscriber<T> {
     private T value;
     private boolean completed;
