@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -62,6 +63,20 @@ class OperatorServerTest {
     return raw(line + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   }
 
+  /** As a probe does it: a request that waited too long is asked again. */
+  private String probe() throws IOException {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MILLIS);
+    while (true) {
+      try {
+        return ask("GET /healthz");
+      } catch (IOException dropped) {
+        if (System.nanoTime() > deadline) {
+          throw dropped;
+        }
+      }
+    }
+  }
+
   @Test
   void slowPeersDoNotKeepTheOthersOut() throws IOException {
     List<Socket> slow = new ArrayList<>();
@@ -72,7 +87,7 @@ class OperatorServerTest {
         socket.getOutputStream().flush();
         slow.add(socket);
       }
-      assertThat(ask("GET /healthz")).startsWith("HTTP/1.1 200");
+      assertThat(probe()).startsWith("HTTP/1.1 200");
     } finally {
       for (Socket socket : slow) {
         socket.close();
