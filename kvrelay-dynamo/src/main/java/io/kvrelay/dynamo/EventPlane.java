@@ -49,6 +49,10 @@ final class EventPlane implements AutoCloseable {
   private static final int HIGH_WATER_MARK = 100_000;
   private static final int MAX_MESSAGE_BYTES = 64 << 20;
   private static final int MESSAGES_PER_TURN = 256;
+
+  /** One for each channel that is followed; the library's own bound is 1,023. */
+  private static final int MAX_SOCKETS = 1 << 14;
+
   private static final int FIRST_RECONNECT_MILLIS = 100;
   private static final int LAST_RECONNECT_MILLIS = 2_000;
   private static final int EVENTS =
@@ -185,6 +189,7 @@ final class EventPlane implements AutoCloseable {
     try (ZContext context = new ZContext(1);
         ZMQ.Poller poller = context.createPoller(1)) {
       context.setLinger(0);
+      context.getContext().setMaxSockets(MAX_SOCKETS);
       poller.register(wakeUp.source(), ZMQ.Poller.POLLIN);
       while (!closed) {
         poller.poll(-1);
@@ -268,8 +273,9 @@ final class EventPlane implements AutoCloseable {
     if (zmq == null || polled == null) {
       return;
     }
+    Connection connection = new Connection();
     synchronized (connections) {
-      connections.put(channel, new Connection());
+      connections.put(channel, connection);
     }
     ZMQ.Socket socket = zmq.createSocket(SocketType.SUB);
     socket.setRcvHWM(HIGH_WATER_MARK);
@@ -278,12 +284,12 @@ final class EventPlane implements AutoCloseable {
     socket.setReconnectIVL(FIRST_RECONNECT_MILLIS);
     socket.setReconnectIVLMax(LAST_RECONNECT_MILLIS);
     socket.setIPv6(true);
-    socket.setEventHook(event -> connection(channel, event), EVENTS);
+    socket.setEventHook(event -> connection(channel, connection, event), EVENTS);
     socket.subscribe(channel.topic().subscription());
     try {
       socket.connect(String.valueOf(channel.address()));
     } catch (ZMQException | IllegalArgumentException e) {
-      note(channel, channel.address() + " cannot be followed: " + e.getMessage());
+      note(channel, connection, channel.address() + " cannot be followed: " + e.getMessage());
     }
     polled.register(socket, ZMQ.Poller.POLLIN);
     lines.put(channel, new Line(socket));
@@ -308,39 +314,39 @@ final class EventPlane implements AutoCloseable {
     }
   }
 
-  /** Called by a thread of the library. */
-  private void connection(DiscoveryRecord.Channel channel, ZEvent event) {
+  /** Called by a thread of the library, also about a socket that is closed meanwhile. */
+  private void connection(DiscoveryRecord.Channel channel, Connection of, ZEvent event) {
     if (event.getEvent() == ZMonitor.Event.HANDSHAKE_PROTOCOL) {
-      established(channel);
-      note(channel, "");
-    } else if (note(channel, "the publisher at " + channel.address() + " is not connected")
+      established(channel, of);
+      note(channel, of, "");
+    } else if (note(channel, of, "the publisher at " + channel.address() + " is not connected")
         && event.getEvent() == ZMonitor.Event.DISCONNECTED) {
       disconnects.increment();
     }
   }
 
-  private void established(DiscoveryRecord.Channel channel) {
+  private void established(DiscoveryRecord.Channel channel, Connection of) {
     List<Runnable> waited;
     synchronized (connections) {
       Connection connection = connections.get(channel);
-      if (connection == null || connection.established) {
+      if (connection != of || of.established) {
         return;
       }
-      connection.established = true;
-      waited = List.copyOf(connection.waiting);
-      connection.waiting.clear();
+      of.established = true;
+      waited = List.copyOf(of.waiting);
+      of.waiting.clear();
     }
     waited.forEach(Runnable::run);
   }
 
   /** False if nothing changed, or the channel was given up meanwhile. */
-  private boolean note(DiscoveryRecord.Channel channel, String problem) {
+  private boolean note(DiscoveryRecord.Channel channel, Connection of, String problem) {
     synchronized (connections) {
       Connection connection = connections.get(channel);
-      if (connection == null || connection.problem.equals(problem)) {
+      if (connection != of || of.problem.equals(problem)) {
         return false;
       }
-      connection.problem = problem;
+      of.problem = problem;
     }
     connectionsChanged.run();
     return true;

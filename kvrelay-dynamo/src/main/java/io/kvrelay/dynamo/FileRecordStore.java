@@ -104,9 +104,12 @@ final class FileRecordStore implements RecordStore {
   }
 
   private void lookAndComeBack() {
-    look();
-    if (!closed) {
-      runtime.schedule(INTERVAL.toNanos(), () -> io.execute(this::lookAndComeBack));
+    try {
+      look();
+    } finally {
+      if (!closed) {
+        runtime.schedule(INTERVAL.toNanos(), () -> io.execute(this::lookAndComeBack));
+      }
     }
   }
 
@@ -197,6 +200,10 @@ final class FileRecordStore implements RecordStore {
           before == null ? now - ageNanos(file) : now);
     } catch (NoSuchFileException e) {
       return null;
+    } catch (IOException e) {
+      // A link that leads nowhere, or where nobody may look: the other records are none the worse.
+      LOG.log(Level.DEBUG, "a record cannot be looked at", e);
+      return before == null ? new Seen(new byte[0], FileTime.fromMillis(0), -1, null, now) : before;
     }
   }
 

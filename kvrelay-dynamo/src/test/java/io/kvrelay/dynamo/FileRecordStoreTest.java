@@ -229,6 +229,20 @@ class FileRecordStoreTest {
   }
 
   @Test
+  void aLinkThatLeadsInACircleIsRefusedAloneAndTheRestIsRead() throws Exception {
+    write("mdc", "n/c/e/1", "{}");
+    Path circle = file("mdc", "n/c/e/2");
+    Files.createSymbolicLink(circle, circle);
+    start();
+    lookAgain();
+
+    assertThat(lost).isEmpty();
+    assertThat(seen).hasSize(1);
+    assertThat(last())
+        .containsOnly(Map.entry("v1/mdc/n/c/e/1", "{}"), Map.entry("v1/mdc/n/c/e/2", ""));
+  }
+
+  @Test
   void nothingIsReadAfterTheEnd() throws Exception {
     start();
     store.close();

@@ -119,6 +119,7 @@ final class EngineStream {
 
   private final Deque<Held> held = new ArrayDeque<>();
   private long heldBytes;
+  private boolean overflowed;
 
   private long request;
   private Purpose purpose = Purpose.BOOTSTRAP;
@@ -315,8 +316,9 @@ final class EngineStream {
   private void hold(long sequence, byte @Nullable [] payload) {
     int bytes = payload == null ? 0 : payload.length;
     if (held.size() >= source.heldBatches() || heldBytes + bytes > HELD_BYTES) {
-      // What follows shows a gap, and is asked for when this replay has ended.
+      // Asked for when this replay has ended: an engine that falls idle now shows no gap.
       counters.increment(Counter.QUEUE_OVERFLOWS);
+      overflowed = true;
       return;
     }
     heldBytes += bytes;
@@ -544,6 +546,7 @@ final class EngineStream {
   private void clearHeld() {
     held.clear();
     heldBytes = 0;
+    overflowed = false;
   }
 
   // ---- replays
@@ -572,11 +575,16 @@ final class EngineStream {
     trust.drop(TrustCause.REPLAYING);
   }
 
-  /** Takes the frames of one reply as a DEALER socket sees them, the empty delimiter first. */
-  void onReplay(long ofRequest, byte[][] frames, long now) {
+  /**
+   * Takes the frames of one reply as a DEALER socket sees them, the empty delimiter first.
+   *
+   * @return whether the replay got on by it
+   */
+  boolean onReplay(long ofRequest, byte[][] frames, long now) {
     if (ofRequest != request || phase != Phase.REPLAYING) {
-      return;
+      return false;
     }
+    long duplicates = counters.get(Counter.DUPLICATES);
     int at = frames.length - 2;
     boolean known =
         (frames.length == 3 || frames.length == 4)
@@ -594,6 +602,7 @@ final class EngineStream {
       replayed(sequence, frames[at + 1], now);
     }
     publish();
+    return counters.get(Counter.DUPLICATES) == duplicates;
   }
 
   private void replayed(long sequence, byte[] payload, long now) {
@@ -753,9 +762,31 @@ final class EngineStream {
         heldRestart(next, now);
       }
     }
+    if (phase == Phase.LIVE && overflowed) {
+      askForOverflow();
+    }
     if (phase == Phase.LIVE && hasLastLive && Long.compareUnsigned(lastLive + 1, expected) >= 0) {
       overlap.clear();
     }
+  }
+
+  /** What found no room while a replay ran is the end of the stream so far. */
+  private void askForOverflow() {
+    if (!hasLastLive || Long.compareUnsigned(lastLive, expected) < 0) {
+      overflowed = false;
+      return;
+    }
+    gap(lastLive + 1);
+    if (expected == replayFrom || replayIsDead) {
+      overflowed = false;
+      counters.increment(Counter.REPLAYS_TRUNCATED);
+      startOver(
+          lastLive + 1,
+          "sequence " + text(expected) + " found no room, and the replay did not bring it");
+      return;
+    }
+    attempts = 0;
+    startReplay(Purpose.GAP, expected);
   }
 
   private void heldGap(Held next, long now) {

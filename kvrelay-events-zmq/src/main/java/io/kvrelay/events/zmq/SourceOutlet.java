@@ -30,7 +30,7 @@ final class SourceOutlet {
 
   void add(KvEventListener listener, SourceTrust trust, String reason) {
     listeners.add(listener);
-    listener.onTrust(publisherId, trust, reason);
+    guarded(listener, () -> listener.onTrust(publisherId, trust, reason));
   }
 
   void remove(KvEventListener listener) {

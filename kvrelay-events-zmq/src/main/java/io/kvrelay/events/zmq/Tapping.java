@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Copies batches for those who look at a stream; costs nothing while nobody does. */
 final class Tapping {
+  private static final System.Logger LOG = System.getLogger(Tapping.class.getName());
+
   private volatile @Nullable Consumer<TappedBatch> consumer;
 
   void to(@Nullable Consumer<TappedBatch> newConsumer) {
@@ -22,6 +24,20 @@ final class Tapping {
     if (current == null) {
       return;
     }
+    try {
+      show(current, member, sequence, replayed, batch);
+    } catch (RuntimeException e) {
+      LOG.log(System.Logger.Level.ERROR, "who looks at a stream threw, and is shown no more", e);
+      consumer = null;
+    }
+  }
+
+  private static void show(
+      Consumer<TappedBatch> current,
+      Member member,
+      long sequence,
+      boolean replayed,
+      WireBatch batch) {
     List<TappedBatch.Event> events = new ArrayList<>(batch.size());
     for (int i = 0; i < batch.size(); i++) {
       events.add(event(batch.get(i), batch.payload()));

@@ -155,7 +155,7 @@ public final class ZmqEventSource implements KvEventSource, AutoCloseable {
 
   private void join(ZmqLoop.Follower follower) {
     if (loop.isStopping()) {
-      follower.listener().onFailure(closed());
+      ZmqLoop.tell(follower.listener(), closed());
     } else {
       loop.join(follower);
     }

@@ -25,6 +25,7 @@ import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZEvent;
 import org.zeromq.ZMQ;
+import org.zeromq.ZMQException;
 import org.zeromq.ZMonitor;
 
 /**
@@ -42,6 +43,10 @@ import org.zeromq.ZMonitor;
 final class ZmqLoop implements Runnable {
   private static final System.Logger LOG = System.getLogger(ZmqLoop.class.getName());
   private static final int MESSAGES_PER_TURN = 256;
+
+  /** One for each source and each replay under way; the library's own bound is 1,023. */
+  private static final int MAX_SOCKETS = 1 << 14;
+
   private static final long TICK_NANOS = 1_000_000_000L;
   private static final long LONGEST_WAIT_MILLIS = 100;
   private static final byte[] DELIMITER = {};
@@ -82,6 +87,7 @@ final class ZmqLoop implements Runnable {
     this.gate = new ReplayGate<>(options.concurrentReplays());
     this.context = new ZContext(1);
     context.setLinger(0);
+    context.getContext().setMaxSockets(MAX_SOCKETS);
     try {
       this.pipe = Pipe.open();
       pipe.source().configureBlocking(false);
@@ -171,14 +177,15 @@ final class ZmqLoop implements Runnable {
     socket.setTCPKeepAlive(1);
     // Called on ZeroMQ's own threads.
     socket.setEventHook(
-        event -> run(() -> connectionChanged(address, event)),
+        event -> run(() -> connectionChanged(address, socket, event)),
         ZMQ.EVENT_CONNECTED | ZMQ.EVENT_DISCONNECTED);
     return socket;
   }
 
-  private void connectionChanged(String address, ZEvent event) {
+  /** What an older socket of the same address still has to say is nobody's concern. */
+  private void connectionChanged(String address, ZMQ.Socket of, ZEvent event) {
     LiveSocket socket = sockets.get(address);
-    if (socket == null || socket.sources().get(0).source().bind()) {
+    if (socket == null || socket.socket() != of || socket.sources().get(0).source().bind()) {
       return;
     }
     boolean connected = event.getEvent() == ZMonitor.Event.CONNECTED;
@@ -252,11 +259,23 @@ final class ZmqLoop implements Runnable {
               RelayErrorReason.INTERNAL.action(),
               "the thread of the event sources has ended",
               e);
-      followers.forEach(follower -> follower.listener().onFailure(failure));
+      followers.forEach(follower -> tell(follower.listener(), failure));
       throw e;
     } finally {
-      close();
-      ended.countDown();
+      try {
+        close();
+      } finally {
+        ended.countDown();
+      }
+    }
+  }
+
+  /** Tells a listener that nothing comes any more; what it throws is its own trouble. */
+  static void tell(KvEventListener listener, RelayException failure) {
+    try {
+      listener.onFailure(failure);
+    } catch (RuntimeException e) {
+      LOG.log(Level.ERROR, "a listener threw: " + listener, e);
     }
   }
 
@@ -331,13 +350,17 @@ final class ZmqLoop implements Runnable {
     }
   }
 
+  /**
+   * The byte goes before the flag: in the other order a byte written in between would be taken with
+   * the flag left up, and nobody would ever write one again.
+   */
   private void consumeWakeUp() {
-    awake.set(false);
     try {
       pipe.source().read(ByteBuffer.allocate(16));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+    awake.set(false);
   }
 
   private void drain(LiveSocket socket) {
@@ -373,7 +396,22 @@ final class ZmqLoop implements Runnable {
     }
   }
 
+  /** A replay address that cannot be used, its host unknown for now, fails its own source only. */
   private void beginReplay(SourceDriver driver, long now) {
+    try {
+      openReplay(driver, now);
+    } catch (ZMQException | IllegalArgumentException e) {
+      LOG.log(Level.WARNING, "no replay from " + driver.source().replayAddress(), e);
+      if (driver.replay() == null) {
+        gate.done();
+      } else {
+        endReplay(driver);
+      }
+      driver.stream().onReplayFailed(driver.wantedRequest(), now);
+    }
+  }
+
+  private void openReplay(SourceDriver driver, long now) {
     ZMQ.Socket socket = context.createSocket(SocketType.DEALER);
     socket.setRcvHWM(options.receiveQueue());
     socket.setMaxMsgSize(options.maxMessageBytes());
@@ -397,8 +435,10 @@ final class ZmqLoop implements Runnable {
         return;
       }
       long now = clock.getAsLong();
-      connection.heard(now);
-      driver.stream().onReplay(connection.request(), reply, now);
+      // A flood of what is known already is as good as silence.
+      if (driver.stream().onReplay(connection.request(), reply, now)) {
+        connection.heard(now);
+      }
       if (driver.replay() == connection && !driver.stream().waitsFor(connection.request())) {
         endReplay(driver);
       }

@@ -388,6 +388,50 @@ class EngineStreamTest {
     assertExact(harness);
   }
 
+  @Test
+  void whatFoundNoRoomIsAskedForAlsoWhenTheEngineFallsIdle() {
+    StreamHarness harness =
+        new StreamHarness(s -> s.replayAddress("tcp://engine:5657").heldBatches(2));
+    harness.stream.onConnected();
+    for (int i = 0; i < 5; i++) {
+      request(harness, i, 2);
+    }
+    assertThat(harness.count(Counter.QUEUE_OVERFLOWS)).isEqualTo(3);
+    harness.replyEnd();
+    harness.pump(engine);
+    assertExact(harness);
+    assertThat(harness.count(Counter.GAPS)).isEqualTo(1);
+  }
+
+  @Test
+  void whatFoundNoRoomAndIsNotReplayedEitherResetsTheMember() {
+    StreamHarness harness =
+        new StreamHarness(s -> s.replayAddress("tcp://engine:5657").heldBatches(2));
+    harness.stream.onConnected();
+    for (int i = 0; i < 5; i++) {
+      request(harness, i, 2);
+    }
+    harness.replyEnd();
+    harness.replyEnd();
+    assertThat(harness.trust).isEqualTo(SourceTrust.DEGRADED);
+    assertThat(harness.reason).contains("sequence 2 found no room");
+    assertThat(harness.relay.sequenceHashes()).isEmpty();
+    assertThat(harness.requests).as("asked once more, not for ever").hasSize(2);
+    request(harness, 5, 1);
+    assertThat(harness.relay.sequenceHashes()).hasSize(1);
+  }
+
+  @Test
+  void aFloodOfDuplicatesDoesNotGetAReplayOn() {
+    StreamHarness harness = StreamHarness.withReplay();
+    harness.stream.onConnected();
+    byte[] batch = Pack.batch(store(1));
+    assertThat(harness.reply(new byte[0], Pack.sequence(0), batch)).isTrue();
+    assertThat(harness.reply(new byte[0], Pack.sequence(0), batch)).isFalse();
+    assertThat(harness.reply(new byte[0], Pack.sequence(1), batch)).isTrue();
+    assertThat(harness.count(Counter.DUPLICATES)).isEqualTo(1);
+  }
+
   // ---- restarts
 
   @Test

@@ -83,6 +83,10 @@ final class HeardRelay implements KvEventListener {
     return trusts.getOrDefault(publisher, SourceTrust.UNKNOWN);
   }
 
+  synchronized String reason(long publisher) {
+    return reasons.getOrDefault(publisher, "");
+  }
+
   synchronized RelayException failure() {
     return failure;
   }

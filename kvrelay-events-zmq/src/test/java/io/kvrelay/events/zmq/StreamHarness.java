@@ -116,8 +116,8 @@ final class StreamHarness implements StreamOutput {
   }
 
   /** Hands over one reply to the newest request. */
-  void reply(byte[]... frames) {
-    stream.onReplay(request, frames, now);
+  boolean reply(byte[]... frames) {
+    return stream.onReplay(request, frames, now);
   }
 
   void replyEnd() {

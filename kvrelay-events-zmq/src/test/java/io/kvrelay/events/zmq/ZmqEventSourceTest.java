@@ -3,6 +3,7 @@ package io.kvrelay.events.zmq;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.kvrelay.api.KvEventBatch;
 import io.kvrelay.api.Member;
 import io.kvrelay.api.QueryHashFormat;
 import io.kvrelay.api.QuerySemantics;
@@ -11,6 +12,7 @@ import io.kvrelay.api.RelayException;
 import io.kvrelay.api.deployment.EventSourceAdvertisement;
 import io.kvrelay.api.events.HistoryReply;
 import io.kvrelay.api.events.HistoryRequest;
+import io.kvrelay.api.events.KvEventListener;
 import io.kvrelay.api.events.KvEventSource;
 import io.kvrelay.api.events.SourceTrust;
 import io.kvrelay.api.runtime.SystemRuntime;
@@ -22,9 +24,14 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
 
 /** Streams over real sockets on loopback. */
 @Timeout(60)
@@ -69,8 +76,12 @@ class ZmqEventSourceTest {
   }
 
   private ZmqEventSource start(EngineSource... sources) {
+    return start(QUICK, sources);
+  }
+
+  private ZmqEventSource start(ZmqOptions options, EngineSource... sources) {
     SystemRuntime runtime = opened(SystemRuntime.create());
-    ZmqEventSource source = opened(ZmqEventSource.start(List.of(sources), QUICK, runtime));
+    ZmqEventSource source = opened(ZmqEventSource.start(List.of(sources), options, runtime));
     source.follow(StreamHarness.ENDPOINT, relay);
     source.advertisements().forEach(one -> relay.recover(source, one));
     return source;
@@ -279,6 +290,109 @@ class ZmqEventSourceTest {
     source.follow(StreamHarness.ENDPOINT, late);
     late.await("told", () -> late.failure() != null);
     assertThat(late.failure().reason()).isEqualTo(RelayErrorReason.CLOSED);
+  }
+
+  @Test
+  void aReplayHostThatIsUnknownFailsItsOwnSourceOnly() {
+    ServedEngine bad = served(EngineWire.VLLM_MAPS);
+    ServedEngine good = served(EngineWire.VLLM_MAPS);
+    good.act(engine -> engine.request(prompt(1, 3)));
+    ZmqEventSource source =
+        start(
+            source(0, bad.address(), "tcp://no-such-host.invalid:5657"),
+            source(1, good.address(), good.replayAddress()));
+    long badPublisher = publisher(source, 0);
+    relay.await("given up", () -> relay.reason(badPublisher).contains("does not answer"));
+    relay.awaitExact(publisher(source, 1), truth(good));
+    good.act(engine -> engine.request(prompt(2, 3)));
+    relay.awaitExact(publisher(source, 1), truth(good));
+  }
+
+  @Test
+  void aReplayThatRepeatsItselfForEverIsGivenUp() throws Exception {
+    try (ZContext context = new ZContext(1)) {
+      context.setLinger(0);
+      ZMQ.Socket router = context.createSocket(SocketType.ROUTER);
+      router.bind("tcp://127.0.0.1:*");
+      String address = router.getLastEndpoint();
+      AtomicBoolean done = new AtomicBoolean();
+      Thread flood = new Thread(() -> repeat(router, done));
+      flood.start();
+      ServedEngine served = served(EngineWire.VLLM_MAPS);
+      ZmqOptions impatient =
+          ZmqOptions.builder()
+              .replayJitter(Duration.ofMillis(2))
+              .replayTimeout(Duration.ofMillis(300))
+              .build();
+      ZmqEventSource source = start(impatient, source(0, served.address(), address));
+      long publisher = publisher(source, 0);
+      try {
+        relay.await("given up", () -> relay.reason(publisher).contains("does not answer"));
+      } finally {
+        done.set(true);
+        flood.join();
+      }
+    }
+  }
+
+  /** Answers the first request, and each later one, with one batch again and again. */
+  private static void repeat(ZMQ.Socket router, AtomicBoolean done) {
+    byte[] batch = Pack.batch();
+    byte[] who = null;
+    while (!done.get()) {
+      for (byte[] part = router.recv(ZMQ.DONTWAIT); part != null; ) {
+        who = part;
+        while (router.hasReceiveMore()) {
+          router.recv();
+        }
+        part = router.recv(ZMQ.DONTWAIT);
+      }
+      if (who != null) {
+        router.send(who, ZMQ.SNDMORE);
+        router.send(new byte[0], ZMQ.SNDMORE);
+        router.send(Pack.sequence(0), ZMQ.SNDMORE);
+        router.send(batch, 0);
+      }
+      LockSupport.parkNanos(1_000_000);
+    }
+  }
+
+  @Test
+  void whoThrowsIsNotHeardAndDisturbsNobody() {
+    ServedEngine served = served(EngineWire.VLLM_MAPS);
+    ZmqEventSource source = start(source(0, served.address(), served.replayAddress()));
+    source.follow(StreamHarness.ENDPOINT, new Thrower());
+    source.tap(
+        batch -> {
+          throw new IllegalStateException("a tap");
+        });
+    served.act(engine -> engine.request(prompt(1, 3)));
+    relay.awaitExact(publisher(source, 0), truth(served));
+    source.close();
+    source.follow(StreamHarness.ENDPOINT, new Thrower());
+    assertThat(source.unclaimedMessages()).isZero();
+  }
+
+  private static final class Thrower implements KvEventListener {
+    @Override
+    public void onBatch(KvEventBatch batch) {
+      throw new IllegalStateException("a batch");
+    }
+
+    @Override
+    public void onDiscontinuity(long publisherId, String reason) {
+      throw new IllegalStateException(reason);
+    }
+
+    @Override
+    public void onTrust(long publisherId, SourceTrust trust, String reason) {
+      throw new IllegalStateException(reason);
+    }
+
+    @Override
+    public void onFailure(RelayException error) {
+      throw error;
+    }
   }
 
   @Test
