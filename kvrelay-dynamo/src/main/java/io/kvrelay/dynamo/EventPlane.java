@@ -55,6 +55,10 @@ final class EventPlane implements AutoCloseable {
 
   private static final int FIRST_RECONNECT_MILLIS = 100;
   private static final int LAST_RECONNECT_MILLIS = 2_000;
+
+  /** A peer that takes the connection and says nothing is tried again; the library waits 30 s. */
+  private static final int HANDSHAKE_MILLIS = 5_000;
+
   private static final int EVENTS =
       ZMQ.EVENT_DISCONNECTED | ZMQ.EVENT_CONNECT_RETRIED | ZMQ.EVENT_HANDSHAKE_PROTOCOL;
 
@@ -283,6 +287,7 @@ final class EventPlane implements AutoCloseable {
     socket.setLinger(0);
     socket.setReconnectIVL(FIRST_RECONNECT_MILLIS);
     socket.setReconnectIVLMax(LAST_RECONNECT_MILLIS);
+    socket.setHandshakeIvl(HANDSHAKE_MILLIS);
     socket.setIPv6(true);
     socket.setEventHook(event -> connection(channel, connection, event), EVENTS);
     socket.subscribe(channel.topic().subscription());

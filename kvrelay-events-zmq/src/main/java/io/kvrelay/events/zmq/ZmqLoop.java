@@ -47,6 +47,9 @@ final class ZmqLoop implements Runnable {
   /** One for each source and each replay under way; the library's own bound is 1,023. */
   private static final int MAX_SOCKETS = 1 << 14;
 
+  /** A peer that takes the connection and says nothing is tried again; the library waits 30 s. */
+  private static final int HANDSHAKE_MILLIS = 5_000;
+
   private static final long TICK_NANOS = 1_000_000_000L;
   private static final long LONGEST_WAIT_MILLIS = 100;
   private static final byte[] DELIMITER = {};
@@ -171,6 +174,7 @@ final class ZmqLoop implements Runnable {
     socket.setMaxMsgSize(options.maxMessageBytes());
     socket.setReconnectIVL((int) options.reconnectFirst().toMillis());
     socket.setReconnectIVLMax((int) options.reconnectCap().toMillis());
+    socket.setHandshakeIvl(HANDSHAKE_MILLIS);
     int heartbeatMillis = (int) options.heartbeat().toMillis();
     socket.setHeartbeatIvl(heartbeatMillis);
     socket.setHeartbeatTimeout(heartbeatMillis + heartbeatMillis / 2);
@@ -417,6 +421,7 @@ final class ZmqLoop implements Runnable {
     socket.setMaxMsgSize(options.maxMessageBytes());
     socket.setReconnectIVL((int) options.reconnectFirst().toMillis());
     socket.setReconnectIVLMax((int) options.reconnectCap().toMillis());
+    socket.setHandshakeIvl(HANDSHAKE_MILLIS);
     driver.replay(new ReplayConnection(socket, driver.wantedRequest(), now));
     replaying.add(driver);
     socketsChanged();
