@@ -88,8 +88,9 @@ public final class ScriptedPool {
   void subscribe(Flow.Subscriber<? super PublicationFrame> subscriber) {
     synchronized (opening) {
       Stream stream = new Stream(subscriber, opening);
-      stream.start();
+      // Before it delivers anything: who sees the snapshot may already fail the pool.
       streams.add(stream);
+      stream.start();
     }
   }
 
