@@ -23,10 +23,11 @@ final class Ingest {
     if (args.length != 4) {
       throw new IllegalArgumentException("ingest EVENTS EXPECTED FLUSH ROUNDS");
     }
+    CkfConfig config =
+        CkfConfig.of(Arguments.inRange("EXPECTED", args[1], 1, CkfConfig.LARGEST_EXPECTED_BLOCKS));
+    int flushEvery = Arguments.positive("FLUSH", args[2]);
+    int rounds = Arguments.positive("ROUNDS", args[3]);
     List<KvEvent> events = EventFile.read(Path.of(args[0]));
-    CkfConfig config = CkfConfig.of(Long.parseLong(args[1]));
-    int flushEvery = Integer.parseInt(args[2]);
-    int rounds = Integer.parseInt(args[3]);
     long operations = Replay.blockOperations(events);
     for (int round = 0; round < rounds; round++) {
       Replay.Result result = Replay.run(events, config, flushEvery);

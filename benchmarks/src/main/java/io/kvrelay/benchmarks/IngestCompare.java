@@ -39,14 +39,16 @@ final class IngestCompare {
           "ingest-compare PEER SEED FILES [EVENTS EXPECTED FLUSH]...");
     }
     IngestCompare compare = new IngestCompare(args[0]);
-    long seed = Long.parseLong(args[1]);
-    int files = Integer.parseInt(args[2]);
+    long seed = Arguments.number("SEED", args[1]);
+    int files = (int) Arguments.inRange("FILES", args[2], 0, Integer.MAX_VALUE);
     for (int i = 0; i < files; i++) {
       compare.random(seed + i);
     }
     int recordings = 0;
     for (int i = 3; i + 2 < args.length; i += 3) {
-      compare.file(Path.of(args[i]), Long.parseLong(args[i + 1]), Integer.parseInt(args[i + 2]));
+      long expected =
+          Arguments.inRange("EXPECTED", args[i + 1], 1, CkfConfig.LARGEST_EXPECTED_BLOCKS);
+      compare.file(Path.of(args[i]), expected, Arguments.positive("FLUSH", args[i + 2]));
       recordings++;
     }
     System.out.printf(

@@ -94,6 +94,14 @@ final class PoolMeters {
             KvEventErrorKind.values(),
             "Events with an error, by the first one",
             kind -> s -> s.errors(kind)),
+        byEnum(
+            true,
+            "kvrelay.pool.ranks.failed",
+            "attempts",
+            "error",
+            KvEventErrorKind.values(),
+            "Failed attempts to empty or to replace ranks",
+            kind -> s -> s.rankErrors(kind)),
         counter(
             "kvrelay.pool.parents.missing",
             "blocks",

@@ -4,10 +4,14 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.StreamWriteFeature;
 import io.kvrelay.api.KvEvent;
+import io.kvrelay.api.ResidencyDomain;
 import java.io.IOException;
 import java.io.Writer;
 
-/** Writes router events in the JSON form that {@code kvrelay replay} reads, one a line. */
+/**
+ * Writes router events in the JSON form that {@code kvrelay replay} reads, one a line. What is read
+ * again equals what was written, so that a recording replays the same.
+ */
 public final class JsonEventWriter {
   private static final JsonFactory JSON =
       JsonFactory.builder().disable(StreamWriteFeature.AUTO_CLOSE_TARGET).build();
@@ -26,7 +30,7 @@ public final class JsonEventWriter {
       json.writeStartObject();
       unsigned(json, "worker_id", event.member().workerId());
       json.writeStringField("storage_tier", event.tier().wireName());
-      json.writeStringField("residency_domain", "worker");
+      domain(json, event.domain());
       json.writeObjectFieldStart("event");
       unsigned(json, "event_id", event.eventId());
       json.writeFieldName("data");
@@ -36,6 +40,20 @@ public final class JsonEventWriter {
       json.writeEndObject();
     }
     out.write('\n');
+  }
+
+  /**
+   * What cannot be used is not known any more, and is written as something else that cannot be used
+   * in the same way.
+   */
+  private static void domain(JsonGenerator json, ResidencyDomain domain) throws IOException {
+    switch (domain) {
+      case MISSING -> {}
+      case WORKER -> json.writeStringField("residency_domain", "worker");
+      case CACHE_OWNER -> json.writeStringField("residency_domain", "cache_owner");
+      case UNKNOWN -> json.writeStringField("residency_domain", "unknown");
+      case INVALID -> json.writeNullField("residency_domain");
+    }
   }
 
   private static void data(JsonGenerator json, KvEvent event) throws IOException {
@@ -65,6 +83,9 @@ public final class JsonEventWriter {
   private static void stored(JsonGenerator json, KvEvent event) throws IOException {
     if (event.hasParent()) {
       unsigned(json, "parent_hash", event.parentHash());
+    }
+    if (event.startPosition() != KvEvent.NO_START_POSITION) {
+      json.writeNumberField("start_position", event.startPosition());
     }
     json.writeArrayFieldStart("blocks");
     for (int i = 0; i < event.length(); i++) {

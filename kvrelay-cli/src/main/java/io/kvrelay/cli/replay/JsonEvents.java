@@ -4,8 +4,8 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import io.kvrelay.api.KvEvent;
-import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -23,8 +23,9 @@ final class JsonEvents {
 
   static List<KvEvent> read(Path path) throws IOException {
     List<KvEvent> events = new ArrayList<>();
-    try (BufferedReader in = Files.newBufferedReader(path)) {
-      for (String line = in.readLine(); line != null; line = in.readLine()) {
+    try (InputStream file = Files.newInputStream(path)) {
+      Utf8Lines lines = new Utf8Lines(file);
+      for (String line = lines.next(); line != null; line = lines.next()) {
         events.add(parse(line, path + ":" + (events.size() + 1) + ": "));
       }
     } catch (CharacterCodingException e) {

@@ -1,5 +1,7 @@
 package io.kvrelay.cli.replay;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -7,12 +9,18 @@ import io.kvrelay.api.KvEvent;
 import io.kvrelay.api.Member;
 import io.kvrelay.api.ResidencyDomain;
 import io.kvrelay.api.StorageTier;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.Writer;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -150,6 +158,104 @@ class EventFileTest {
     assertThatThrownBy(() -> EventFile.read(file))
         .isInstanceOf(EventFileException.class)
         .hasMessageContaining("events.jsonl:3: ");
+  }
+
+  /** The line that is wrong, and not the one where a buffer happened to be filled. */
+  @Test
+  void aLineThatIsNotUtf8IsReportedWithItsOwnNumber() throws IOException {
+    Path file = directory.resolve("events.jsonl");
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    for (int i = 0; i < 50; i++) {
+      bytes.writeBytes((event(STORE) + (i % 2 == 0 ? "\n" : "\r\n")).getBytes(UTF_8));
+    }
+    bytes.writeBytes("{\"worker_id\":1,\"name\":\"M\u00fcller\"}\n".getBytes(ISO_8859_1));
+    Files.write(file, bytes.toByteArray());
+
+    assertThatThrownBy(() -> EventFile.read(file))
+        .isInstanceOf(EventFileException.class)
+        .hasMessage(file + ":51: is not UTF-8");
+  }
+
+  @Test
+  void linesAreReadWhateverTheirLengthAndHoweverTheBytesCome() throws IOException {
+    Random random = seeded();
+    for (int round = 0; round < 20; round++) {
+      List<String> lines = new ArrayList<>();
+      StringBuilder text = new StringBuilder();
+      for (int i = random.nextInt(20); i > 0; i--) {
+        String line =
+            "\u00e4\u20ac\uD83D\uDE00x".repeat(random.nextInt(3) * random.nextInt(20_000));
+        lines.add(line);
+        text.append(line).append(random.nextBoolean() ? "\n" : "\r\n");
+      }
+      if (random.nextBoolean()) {
+        lines.add("last");
+        text.append("last");
+      }
+      InputStream piecemeal =
+          new ByteArrayInputStream(text.toString().getBytes(UTF_8)) {
+            @Override
+            public int read(byte[] target, int offset, int length) {
+              return super.read(target, offset, 1 + random.nextInt(length));
+            }
+          };
+      Utf8Lines read = new Utf8Lines(piecemeal);
+      for (String line : lines) {
+        assertThat(read.next()).isEqualTo(line);
+      }
+      assertThat(read.next()).isNull();
+    }
+  }
+
+  private static Random seeded() {
+    long seed = Long.getLong("kvrelay.seed", System.nanoTime());
+    System.out.println("replay with -Dkvrelay.seed=" + seed);
+    return new Random(seed);
+  }
+
+  private static <T> T any(Random random, T[] values) {
+    return values[random.nextInt(values.length)];
+  }
+
+  private static KvEvent randomEvent(Random random) {
+    Member member = new Member(random.nextLong(), random.nextInt());
+    long[] engineHashes = random.longs(random.nextInt(5)).toArray();
+    long id = random.nextLong();
+    KvEvent.Builder event =
+        switch (any(random, KvEvent.Kind.values())) {
+          case STORED ->
+              KvEvent.stored(member, id, engineHashes, random.longs(engineHashes.length).toArray());
+          case REMOVED -> KvEvent.removed(member, id, engineHashes);
+          case CLEARED -> KvEvent.cleared(member, id);
+        };
+    KvEvent plain = event.build();
+    if (plain.kind() == KvEvent.Kind.STORED && random.nextBoolean()) {
+      event.parent(random.nextLong());
+    }
+    if (plain.kind() == KvEvent.Kind.STORED && random.nextBoolean()) {
+      event.startPosition(Integer.toUnsignedLong(random.nextInt()));
+    }
+    return event
+        .tier(any(random, StorageTier.values()))
+        .domain(any(random, ResidencyDomain.values()))
+        .build();
+  }
+
+  @Test
+  void whatIsRecordedIsReadAgainAsItWas() throws IOException {
+    Random random = seeded();
+    List<KvEvent> events = new ArrayList<>();
+    for (int i = 0; i < 2000; i++) {
+      events.add(randomEvent(random));
+    }
+    Path file = directory.resolve("recorded.jsonl");
+    try (Writer out = Files.newBufferedWriter(file)) {
+      for (KvEvent event : events) {
+        JsonEventWriter.write(out, event);
+      }
+    }
+
+    assertThat(EventFile.read(file)).isEqualTo(events);
   }
 
   private static ByteBuffer header(int kind, int hasParent, int n) {

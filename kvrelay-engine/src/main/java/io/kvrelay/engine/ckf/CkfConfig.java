@@ -13,6 +13,9 @@ public record CkfConfig(long expectedBlocks, long seed, int maxKicks) {
   /** Expected blocks of a pool unless configured otherwise: 1,048,576, a filter of 4 MiB. */
   public static final long DEFAULT_EXPECTED_BLOCKS = 1L << 20;
 
+  /** Most expected blocks: they need 2^24 buckets. */
+  public static final long LARGEST_EXPECTED_BLOCKS = CkfFormat.MAX_BUCKETS * 16L / 5;
+
   /** Evictions unless configured otherwise. */
   public static final int DEFAULT_MAX_KICKS = 500;
 
@@ -63,7 +66,7 @@ public record CkfConfig(long expectedBlocks, long seed, int maxKicks) {
           "expectedBlocks = " + expectedBlocks + ": must be positive");
     }
     // 5n/16 <= 2^24 already bounds n, so the product below cannot overflow.
-    if (expectedBlocks > CkfFormat.MAX_BUCKETS * 16L / 5) {
+    if (expectedBlocks > LARGEST_EXPECTED_BLOCKS) {
       throw new IllegalArgumentException(
           "expectedBlocks = " + expectedBlocks + ": needs more than 16777216 buckets");
     }

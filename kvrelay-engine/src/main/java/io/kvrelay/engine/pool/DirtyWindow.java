@@ -58,6 +58,20 @@ final class DirtyWindow implements BucketWrites {
     }
   }
 
+  /**
+   * Makes room for more buckets, if that can be done.
+   *
+   * @return whether there is room
+   */
+  boolean tryReserve(long additional) {
+    try {
+      reserve(additional);
+      return true;
+    } catch (OutOfMemoryError e) {
+      return false;
+    }
+  }
+
   private void grow(long capacity) {
     int[] nextBuckets = memory.ints(capacity);
     long[] nextBefore = memory.longs(capacity);

@@ -29,8 +29,11 @@ final class ExactState {
   /** Memory of all members' tables. */
   long lineageBytes;
 
-  // A member is present exactly while it holds a mapping.
+  // A member is present exactly while it holds a mapping, and during its first store.
   private final Map<Member, LineageMap> members = new HashMap<>();
+
+  // A trim of the owners that found no memory is not tried again before half of them have gone.
+  private int trimBelow = Integer.MAX_VALUE;
 
   // Events of one rank come in runs.
   private @Nullable Member latestMember;
@@ -53,10 +56,28 @@ final class ExactState {
     return latestLineage;
   }
 
+  /**
+   * Adds a member that is not there, so that nothing can fail once it has mappings. The caller
+   * drops it if it stays without. Throws {@link OutOfMemoryError} with nothing changed.
+   */
+  LineageMap openLineage(Member member) {
+    LineageMap lineage = new LineageMap(memory);
+    putLineage(member, lineage);
+    return lineage;
+  }
+
+  /** Adds a member that is not there. Throws {@link OutOfMemoryError} with nothing changed. */
   void putLineage(Member member, LineageMap lineage) {
+    try {
+      memory.entry();
+      members.put(member, lineage);
+    } catch (OutOfMemoryError e) {
+      // The entry may be there: the map grows after it has added one.
+      members.remove(member);
+      throw e;
+    }
     contributions += lineage.size();
     lineageBytes += lineage.bytes();
-    members.put(member, lineage);
     latestMember = member;
     latestLineage = lineage;
   }
@@ -68,6 +89,23 @@ final class ExactState {
     members.remove(member);
     latestMember = null;
     latestLineage = null;
+  }
+
+  /**
+   * Gives memory of the owner table back if little of it is used. What that costs has been paid for
+   * by the removals since the last time.
+   */
+  void trimOwners() {
+    if (owners.size() >= trimBelow) {
+      return;
+    }
+    try {
+      owners.trim();
+      trimBelow = Integer.MAX_VALUE;
+    } catch (OutOfMemoryError e) {
+      // The larger table stays in use.
+      trimBelow = owners.size() / 2;
+    }
   }
 
   Map<Member, LineageMap> members() {

@@ -2,8 +2,8 @@ package io.kvrelay.engine.pool;
 
 /**
  * Where the exact state gets its arrays from. A refused allocation is an {@link OutOfMemoryError},
- * of the virtual machine or of a test, and is turned into {@code ALLOCATION_FAILED} before anything
- * was changed.
+ * of the virtual machine or of a test. It is turned into {@code ALLOCATION_FAILED} before anything
+ * was changed; where the change has begun, what was refused is something that it can do without.
  */
 interface Memory {
   /** The heap. */
@@ -25,6 +25,9 @@ interface Memory {
 
   /** A zeroed array. */
   int[] ints(long length);
+
+  /** Asked before the heap's own maps get an entry, which a test may refuse. */
+  default void entry() {}
 
   /** Longest array that every common virtual machine can make. */
   int LONGEST = Integer.MAX_VALUE - 8;

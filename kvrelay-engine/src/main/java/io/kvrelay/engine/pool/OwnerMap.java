@@ -29,6 +29,7 @@ final class OwnerMap extends TwoChoiceTable {
   private static final int RESIDENT = 1;
 
   private final LineageMap large;
+  private long maxCount = MAX_COUNT;
   private long[] entries;
   private int residents;
 
@@ -154,7 +155,7 @@ final class OwnerMap extends TwoChoiceTable {
   private boolean incrementLarge(long key) {
     int at = large.find(key);
     long count = large.valueAt(at);
-    if (count == MAX_COUNT) {
+    if (count >= maxCount) {
       return false;
     }
     large.setValueAt(at, count + 1);
@@ -192,6 +193,15 @@ final class OwnerMap extends TwoChoiceTable {
       entries[index(position)] |= LARGE * (long) COUNT_ONE;
     }
     large.setValueAt(large.find(key), count);
+  }
+
+  /** Makes the largest count smaller than it is; for tests that have not 2^32 members. */
+  void limitCounts(long most) {
+    maxCount = most;
+  }
+
+  long maxCount() {
+    return maxCount;
   }
 
   /** Also of the second table. */

@@ -71,16 +71,16 @@ abstract sealed class PoolCommand {
     }
   }
 
-  /** Replaces ranks. */
+  /** Replaces ranks. Takes the replacements over: who made them cannot push to them any more. */
   static final class Replace extends Awaited<Void> {
     final Map<Member, RankReplacement> replacements;
     private final int cost;
 
     Replace(Map<Member, RankReplacement> replacements) {
       this.replacements = Map.copyOf(replacements);
-      this.cost =
-          costOf(
-              Math.max(1, replacements.values().stream().mapToLong(RankReplacement::cost).sum()));
+      RankReplacement.handOver(this.replacements);
+      long sum = this.replacements.values().stream().mapToLong(RankReplacement::cost).sum();
+      this.cost = costOf(Math.max(1, sum));
     }
 
     @Override

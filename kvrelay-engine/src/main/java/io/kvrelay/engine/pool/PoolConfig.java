@@ -92,7 +92,7 @@ public final class PoolConfig {
     /**
      * Sets how many unique blocks the filter should hold.
      *
-     * @param blocks 1..53,687,091
+     * @param blocks 1..{@value CkfConfig#LARGEST_EXPECTED_BLOCKS}
      * @return this
      */
     public Builder expectedUniqueBlocks(long blocks) {
@@ -151,6 +151,13 @@ public final class PoolConfig {
      * @throws IllegalArgumentException naming the field and its value
      */
     public PoolConfig build() {
+      if (expectedUniqueBlocks < 1 || expectedUniqueBlocks > CkfConfig.LARGEST_EXPECTED_BLOCKS) {
+        throw new IllegalArgumentException(
+            "expectedUniqueBlocks = "
+                + expectedUniqueBlocks
+                + ": must be in 1.."
+                + CkfConfig.LARGEST_EXPECTED_BLOCKS);
+      }
       if (publicationThreshold < 1) {
         throw new IllegalArgumentException(
             "publicationThreshold = " + publicationThreshold + ": must be positive");

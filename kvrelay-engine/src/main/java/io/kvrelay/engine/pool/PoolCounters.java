@@ -37,6 +37,7 @@ final class PoolCounters {
   private final Cell[] events = new Cell[TierCounts.SIZE];
   private final EnumMap<IgnoreReason, Cell> ignored = new EnumMap<>(IgnoreReason.class);
   private final EnumMap<KvEventErrorKind, Cell> errors = new EnumMap<>(KvEventErrorKind.class);
+  private final EnumMap<KvEventErrorKind, Cell> rankErrors = new EnumMap<>(KvEventErrorKind.class);
 
   PoolCounters() {
     Arrays.setAll(events, index -> new Cell());
@@ -45,6 +46,7 @@ final class PoolCounters {
     }
     for (KvEventErrorKind kind : KvEventErrorKind.values()) {
       errors.put(kind, new Cell());
+      rankErrors.put(kind, new Cell());
     }
   }
 
@@ -58,6 +60,16 @@ final class PoolCounters {
 
   void countError(KvEventErrorKind kind) {
     increment(errors.get(kind));
+  }
+
+  void countRankError(KvEventErrorKind kind) {
+    increment(rankErrors.get(kind));
+  }
+
+  /** What an installed replacement met in its dump. */
+  void countDump(RankReplacement dump) {
+    unknownRemovals.add(dump.unknownRemovals());
+    ignored.forEach((reason, cell) -> cell.add(dump.ignored(reason)));
   }
 
   private static void increment(@Nullable Cell cell) {
@@ -105,7 +117,8 @@ final class PoolCounters {
         scratchBytes.get(),
         new TierCounts(Arrays.stream(events).map(Cell::get).toList()),
         values(ignored),
-        values(errors));
+        values(errors),
+        values(rankErrors));
   }
 
   private static <K extends Enum<K>> Map<K, Long> values(EnumMap<K, Cell> cells) {

@@ -130,12 +130,13 @@ public final class PoolState {
     KvEventErrorKind error = removal.apply(exact, event);
     result.unknownRemovals = removal.unknown();
     counters.unknownRemovals.add(removal.unknown());
+    exact.trimOwners();
     return error;
   }
 
   private @Nullable KvEventErrorKind clear(Member member) {
     KvEventErrorKind error = removal.clear(exact, member);
-    trimOwners();
+    exact.trimOwners();
     return error;
   }
 
@@ -145,13 +146,11 @@ public final class PoolState {
     }
   }
 
-  private void trimOwners() {
-    try {
-      exact.owners.trim();
-    } catch (OutOfMemoryError e) {
-      // The larger table stays in use.
-      return;
+  private @Nullable KvEventErrorKind countRankError(@Nullable KvEventErrorKind error) {
+    if (error != null) {
+      counters.countRankError(error);
     }
+    return error;
   }
 
   /**
@@ -239,9 +238,7 @@ public final class PoolState {
    * @return the error that stopped it, or null; what is left is exact, and the call can be repeated
    */
   public @Nullable KvEventErrorKind removeRank(Member member) {
-    KvEventErrorKind error = clear(member);
-    countError(error);
-    return error;
+    return countRankError(clear(member));
   }
 
   /**
@@ -251,20 +248,14 @@ public final class PoolState {
    * @return the error that stopped it, or null; what is left is exact, and the call can be repeated
    */
   public @Nullable KvEventErrorKind removeWorker(long workerId) {
-    List<Member> ranks = new ArrayList<>();
-    for (Member member : exact.members().keySet()) {
-      if (member.workerId() == workerId) {
-        ranks.add(member);
+    KvEventErrorKind error = null;
+    for (Member member : members()) {
+      if (member.workerId() == workerId && error == null) {
+        error = removal.clear(exact, member);
       }
     }
-    ranks.sort(null);
-    for (Member member : ranks) {
-      KvEventErrorKind error = removeRank(member);
-      if (error != null) {
-        return error;
-      }
-    }
-    return null;
+    exact.trimOwners();
+    return countRankError(error);
   }
 
   /**
@@ -273,23 +264,23 @@ public final class PoolState {
    * last published; the caller drains it. Ranks that are not named keep their mappings, and a block
    * that survives is absent at no time.
    *
-   * @param replacements new content by rank; an empty one removes the rank. Consumed: do not use
-   *     them again
+   * @param replacements new content by rank; an empty one removes the rank. Consumed, whatever
+   *     comes of it: to push to one of them or to install it again is an error
    * @return the error that prevented it, or null; with an error nothing has changed
+   * @throws IllegalArgumentException if a replacement stands under another rank than its own
+   * @throws IllegalStateException if one was consumed before
    */
   public @Nullable KvEventErrorKind replaceRanks(Map<Member, RankReplacement> replacements) {
+    RankReplacement.consume(replacements);
     Rebuild rebuild = new Rebuild(config, memory, scratch);
     KvEventErrorKind error = rebuild.build(exact, replacements);
     if (error == null) {
       exact = rebuild.result();
       pendingEvents = 1;
       counters.capacityFailures.add(rebuild.omissions());
-      for (RankReplacement replacement : replacements.values()) {
-        counters.unknownRemovals.add(replacement.unknownRemovals());
-      }
+      replacements.values().forEach(counters::countDump);
     }
-    countError(error);
-    return error;
+    return countRankError(error);
   }
 
   /**

@@ -28,9 +28,13 @@ import java.util.Map;
  * @param ownerBytes memory of the owner table
  * @param windowBytes memory of the dirty window
  * @param scratchBytes working memory of the largest event so far
- * @param events events applied, ignored and refused, by kind and tier
- * @param ignored events that do not concern this index, by reason; immutable
+ * @param events events applied, ignored and refused, by kind and tier; those of dumps are not among
+ *     them
+ * @param ignored events that do not concern this index, by reason, those of installed dumps
+ *     included; immutable
  * @param errors events by their first error, by kind; immutable
+ * @param rankErrors failed attempts to empty or to replace ranks, by the kind of the error;
+ *     immutable
  */
 public record PoolStatistics(
     long members,
@@ -55,10 +59,11 @@ public record PoolStatistics(
     long scratchBytes,
     TierCounts events,
     Map<IgnoreReason, Long> ignored,
-    Map<KvEventErrorKind, Long> errors) {
+    Map<KvEventErrorKind, Long> errors,
+    Map<KvEventErrorKind, Long> rankErrors) {
 
   /**
-   * Events ignored for a reason.
+   * Events ignored for a reason, those of installed dumps included.
    *
    * @param reason the reason
    * @return the number
@@ -75,6 +80,16 @@ public record PoolStatistics(
    */
   public long errors(KvEventErrorKind kind) {
     return errors.getOrDefault(kind, 0L);
+  }
+
+  /**
+   * Failed attempts to empty or to replace ranks, by a command and not by an event.
+   *
+   * @param kind the kind of the error
+   * @return the number
+   */
+  public long rankErrors(KvEventErrorKind kind) {
+    return rankErrors.getOrDefault(kind, 0L);
   }
 
   /**

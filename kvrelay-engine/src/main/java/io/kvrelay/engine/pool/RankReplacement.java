@@ -6,6 +6,8 @@ import io.kvrelay.api.Member;
 import io.kvrelay.api.ResidencyDomain;
 import io.kvrelay.api.StorageTier;
 import io.kvrelay.engine.hash.SequenceHashes;
+import java.util.EnumMap;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,8 +15,11 @@ import org.jspecify.annotations.Nullable;
  * {@link PoolState#replaceRanks}.
  *
  * <p>Events are pushed in replay order: a store follows its parent's. A removal takes a block out
- * again; one that names an unmapped engine hash is only counted. A clear is refused. A push that
- * fails leaves what was pushed before as it was.
+ * again; one that names an unmapped engine hash is only counted. What does not concern the index of
+ * device memory is ignored and counted. A clear is refused. A push that fails leaves what was
+ * pushed before as it was.
+ *
+ * <p>Once handed over to be installed, it takes no more events.
  *
  * <p>One thread at a time; may be built on another thread than the pool's. Never blocks.
  */
@@ -36,8 +41,11 @@ public final class RankReplacement {
   private int orderSize;
 
   private final Scratch scratch;
+  private final EnumMap<IgnoreReason, Long> ignored = new EnumMap<>(IgnoreReason.class);
   private long unknownRemovals;
   private long cost;
+  private boolean handedOver;
+  private boolean consumed;
 
   /**
    * Starts an empty replacement.
@@ -84,6 +92,16 @@ public final class RankReplacement {
   }
 
   /**
+   * Events so far that do not concern the index of device memory.
+   *
+   * @param reason why not
+   * @return the number
+   */
+  public long ignored(IgnoreReason reason) {
+    return ignored.getOrDefault(reason, 0L);
+  }
+
+  /**
    * What the replacement costs at the pool's admission: blocks and hashes of all pushed events, at
    * least one an event.
    *
@@ -99,8 +117,12 @@ public final class RankReplacement {
    * @param event an event of this replacement's member
    * @return null, or why it was refused; then nothing has changed
    * @throws IllegalArgumentException if the event is another member's
+   * @throws IllegalStateException if the replacement has been handed over
    */
   public @Nullable KvEventErrorKind push(KvEvent event) {
+    if (handedOver) {
+      throw handedOverAlready();
+    }
     if (!event.member().equals(member)) {
       throw new IllegalArgumentException(
           "event.member = " + event.member() + ": the replacement is for " + member);
@@ -112,7 +134,11 @@ public final class RankReplacement {
       return KvEventErrorKind.UNSUPPORTED_RESIDENCY_DOMAIN;
     }
     KvEventErrorKind error = null;
-    if (domain != ResidencyDomain.CACHE_OWNER && (device || clear)) {
+    if (domain == ResidencyDomain.CACHE_OWNER) {
+      ignored.merge(IgnoreReason.CACHE_OWNER_DOMAIN, 1L, Long::sum);
+    } else if (!device && !clear) {
+      ignored.merge(IgnoreReason.NON_PRIMARY_TIER, 1L, Long::sum);
+    } else {
       error =
           switch (event.kind()) {
             case STORED -> store(event);
@@ -122,6 +148,45 @@ public final class RankReplacement {
     }
     cost += error == null ? Math.max(1, event.length()) : 0;
     return error;
+  }
+
+  /**
+   * Ends the pushing: the replacements will be installed, perhaps by another thread.
+   *
+   * @throws IllegalArgumentException if one stands under another rank; then nothing has changed
+   * @throws IllegalStateException if one was handed over before; then nothing has changed
+   */
+  static void handOver(Map<Member, RankReplacement> replacements) {
+    replacements.forEach((rank, replacement) -> replacement.check(rank, replacement.handedOver));
+    replacements.values().forEach(replacement -> replacement.handedOver = true);
+  }
+
+  /**
+   * Takes replacements over for good: their tables become the pool's.
+   *
+   * @throws IllegalArgumentException if one stands under another rank; then nothing has changed
+   * @throws IllegalStateException if one was consumed before; then nothing has changed
+   */
+  static void consume(Map<Member, RankReplacement> replacements) {
+    replacements.forEach((rank, replacement) -> replacement.check(rank, replacement.consumed));
+    for (RankReplacement replacement : replacements.values()) {
+      replacement.handedOver = true;
+      replacement.consumed = true;
+    }
+  }
+
+  private void check(Member rank, boolean gone) {
+    if (!rank.equals(member)) {
+      throw new IllegalArgumentException(
+          "replacements = {" + rank + "=replacement of rank " + member + "}: is another rank's");
+    }
+    if (gone) {
+      throw handedOverAlready();
+    }
+  }
+
+  private IllegalStateException handedOverAlready() {
+    return new IllegalStateException("the replacement of rank " + member + " was handed over");
   }
 
   private @Nullable KvEventErrorKind store(KvEvent event) {
@@ -241,8 +306,14 @@ public final class RankReplacement {
     }
   }
 
-  /** The lineage, for the pool that installs it. */
-  LineageMap lineage() {
+  /** The lineage, for the pool that installs it: no larger than what is in it needs. */
+  LineageMap trimmedLineage() {
+    try {
+      lineage.trim();
+    } catch (OutOfMemoryError e) {
+      // The larger table goes in.
+      return lineage;
+    }
     return lineage;
   }
 

@@ -6,6 +6,7 @@ import io.kvrelay.engine.ckf.CkfConfig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,7 +23,6 @@ final class Rebuild {
   private final Memory memory;
   private final Scratch scratch;
   private final CkfConfig config;
-  private final HashSet64 omitted = new HashSet64();
   private @Nullable ExactState target;
   private long omissions;
 
@@ -50,6 +50,7 @@ final class Rebuild {
     try {
       scratch.ensure(CHUNK);
       ExactState next = new ExactState(config, memory, old.owners.size());
+      next.owners.limitCounts(old.owners.maxCount());
       boolean fits =
           installRetained(next, old, replacements) && installReplacements(next, replacements);
       if (!fits) {
@@ -57,11 +58,13 @@ final class Rebuild {
       }
       compareWithPublished(old, next);
       next.window.addPhysicalTouches(old.window.physicalTouches());
-      next.owners.trim();
+      next.trimOwners();
       target = next;
       return null;
     } catch (OutOfMemoryError e) {
       return KvEventErrorKind.ALLOCATION_FAILED;
+    } finally {
+      scratch.omitted.clear();
     }
   }
 
@@ -71,8 +74,8 @@ final class Rebuild {
     retained.removeAll(replacements.keySet());
     retained.sort(null);
     for (Member member : retained) {
-      LineageMap lineage = old.members().get(member);
-      if (lineage == null || !addOwners(next, lineage, true)) {
+      LineageMap lineage = Objects.requireNonNull(old.members().get(member));
+      if (!addOwners(next, lineage, true)) {
         return false;
       }
       next.putLineage(member, lineage);
@@ -84,13 +87,14 @@ final class Rebuild {
     List<Member> replaced = new ArrayList<>(replacements.keySet());
     replaced.sort(null);
     for (Member member : replaced) {
-      RankReplacement replacement = replacements.get(member);
-      if (replacement == null || !addOwners(next, replacement.lineage(), false)) {
+      RankReplacement replacement = Objects.requireNonNull(replacements.get(member));
+      LineageMap lineage = replacement.trimmedLineage();
+      if (!addOwners(next, lineage, false)) {
         return false;
       }
       admitInOrder(next, replacement);
-      if (replacement.lineage().size() > 0) {
-        next.putLineage(member, replacement.lineage());
+      if (lineage.size() > 0) {
+        next.putLineage(member, lineage);
       }
     }
     return true;
@@ -101,7 +105,7 @@ final class Rebuild {
    * count overflows.
    */
   private boolean addOwners(ExactState next, LineageMap lineage, boolean admit) {
-    omitted.clear();
+    scratch.omitted.clear();
     for (int from = 0; from < lineage.positions(); from += CHUNK) {
       int to = Math.min(from + CHUNK, lineage.positions());
       int count = nameOwners(next.owners, lineage, from, to);
@@ -140,7 +144,7 @@ final class Rebuild {
   }
 
   private void admitInOrder(ExactState next, RankReplacement replacement) {
-    omitted.clear();
+    scratch.omitted.clear();
     int index = 0;
     while (index < replacement.orderSize()) {
       int count = 0;
@@ -172,7 +176,7 @@ final class Rebuild {
     for (int i = 0; i < count; i++) {
       int owner = scratch.ownerPositions[i];
       if (owners.isResident(owner)
-          || (!omitted.isEmpty() && omitted.contains(scratch.ownerKeys[i]))) {
+          || (!scratch.omitted.isEmpty() && scratch.omitted.contains(scratch.ownerKeys[i]))) {
         continue;
       }
       next.window.reserve(next.filter.maxWritesPerInsert());
@@ -180,7 +184,7 @@ final class Rebuild {
         owners.setResident(owner);
       } else {
         omissions++;
-        omitted.add(scratch.ownerKeys[i]);
+        scratch.omitted.add(scratch.ownerKeys[i]);
       }
     }
   }

@@ -33,7 +33,7 @@ final class RemoveOperation {
 
   /**
    * Applies a {@code removed} event. One bad hash does not stop the others; the first error is
-   * returned.
+   * returned. If there is no memory for the event, nothing changes.
    */
   @Nullable KvEventErrorKind apply(ExactState state, KvEvent event) {
     unknown = 0;
@@ -46,6 +46,7 @@ final class RemoveOperation {
     }
     try {
       scratch.ensure(n);
+      state.window.reserve(n);
     } catch (OutOfMemoryError e) {
       return KvEventErrorKind.ALLOCATION_FAILED;
     }
@@ -158,11 +159,6 @@ final class RemoveOperation {
   }
 
   private @Nullable KvEventErrorKind removeFromFilter(ExactState state, int i) {
-    try {
-      state.window.reserve(1);
-    } catch (OutOfMemoryError e) {
-      return KvEventErrorKind.ALLOCATION_FAILED;
-    }
     // 0: the block had other owners when the event began. A mix that really is 0 is only computed
     // again.
     long mix = scratch.mixes[i] != 0 ? scratch.mixes[i] : state.addressing.mix(scratch.hashes[i]);

@@ -36,11 +36,15 @@ final class Scratch {
   /** Indexes of known mappings whose blocks want a slot in the filter. */
   int[] reoffers = {};
 
+  /** Blocks that the filter had no room for. Not tried a second time in one event. */
+  final HashSet64 omitted;
+
   /** Sums of loads that only bring lines into the cache; keeps the compiler from dropping them. */
   long touched;
 
   Scratch(Memory memory) {
     this.memory = memory;
+    this.omitted = new HashSet64(memory);
   }
 
   /**
@@ -65,6 +69,6 @@ final class Scratch {
   }
 
   long bytes() {
-    return (4L * 8 + 6L * 4) * reoffers.length;
+    return (4L * 8 + 6L * 4) * reoffers.length + omitted.bytes();
   }
 }

@@ -15,6 +15,11 @@ import org.jspecify.annotations.Nullable;
  * relocation, in block order; then <em>reoffers</em> (mappings that existed) without. Nothing can
  * fail there except admission.
  *
+ * <p>The plan reserves the dirty window: one write a block, and a relocation for each new block if
+ * the filter is loaded above its design load, else for one, since more than that is rare there. If
+ * a relocation needs more after all and there is no memory for it, its block is omitted and counted
+ * like any other that finds no room.
+ *
  * <p>Each pass goes over the whole event and loads the lines that the next one needs, so that the
  * cache misses of a hundred blocks overlap instead of following each other. A key is looked up
  * once.
@@ -33,11 +38,11 @@ final class StoreOperation {
   private static final int OWNED = 4;
   private static final int FIRST = 5;
 
-  private final Scratch scratch;
+  // Of four slots a bucket, the load of 0.8 for which a filter is laid out: 16 slots in 5 buckets.
+  private static final long DESIGN_LOAD_NUMERATOR = 16;
+  private static final long DESIGN_LOAD_DENOMINATOR = 5;
 
-  // Blocks for which this event found no room. Such a block is not tried a second time in one
-  // event.
-  private final HashSet64 omitted = new HashSet64();
+  private final Scratch scratch;
 
   // What the plan found: blocks without a mapping, blocks without an owner.
   private int fresh;
@@ -85,27 +90,33 @@ final class StoreOperation {
     if (event.hasParent()) {
       return KvEventErrorKind.PARENT_BLOCK_NOT_FOUND;
     }
+    LineageMap lineage;
     try {
-      LineageMap lineage = new LineageMap(state.memory);
-      KvEventErrorKind error = apply(state, lineage, event);
-      if (lineage.size() > 0) {
-        state.putLineage(event.member(), lineage);
-      }
-      return error;
+      lineage = state.openLineage(event.member());
     } catch (OutOfMemoryError e) {
       return KvEventErrorKind.ALLOCATION_FAILED;
+    }
+    long bytes = lineage.bytes();
+    try {
+      return apply(state, lineage, event);
+    } finally {
+      state.account(lineage, 0, bytes);
+      if (lineage.size() == 0) {
+        state.dropMember(event.member(), lineage);
+      }
     }
   }
 
   private @Nullable KvEventErrorKind apply(ExactState state, LineageMap lineage, KvEvent event) {
     int n = event.length();
+    KvEventErrorKind refused;
     try {
       scratch.ensure(n);
-      KvEventErrorKind refused = plan(state, lineage, event);
-      return refused != null ? refused : commit(state, n);
+      refused = plan(state, lineage, event);
     } catch (OutOfMemoryError e) {
       return KvEventErrorKind.ALLOCATION_FAILED;
     }
+    return refused != null ? refused : commit(state, n);
   }
 
   /** Ends with an error and nothing changed, or with everything but the filter changed. */
@@ -122,9 +133,16 @@ final class StoreOperation {
     if (!findOwners(state.owners, n)) {
       return KvEventErrorKind.INDEXER_INVARIANT_VIOLATION;
     }
-    // One write a block is what a filter below its load needs. Relocations reserve for themselves.
-    state.window.reserve(n + (long) state.filter.maxWritesPerInsert());
+    state.window.reserve(writes(state, n));
     return fresh == 0 ? null : add(state, lineage, n);
+  }
+
+  /** What to reserve for an event of n blocks; see the class. */
+  private long writes(ExactState state, int n) {
+    long relocation = state.filter.maxWritesPerInsert();
+    long designLoad = state.filter.bucketCount() * DESIGN_LOAD_NUMERATOR / DESIGN_LOAD_DENOMINATOR;
+    boolean loaded = state.owners.residents() + (long) fresh > designLoad;
+    return n + (loaded ? fresh * relocation : relocation);
   }
 
   private @Nullable KvEventErrorKind add(ExactState state, LineageMap lineage, int n) {
@@ -355,17 +373,16 @@ final class StoreOperation {
   }
 
   private @Nullable KvEventErrorKind commit(ExactState state, int n) {
-    omitted.clear();
     collect(state, n);
     admitCandidates(state);
     if (reoffers > 0) {
       admitReoffers(state);
     }
+    scratch.omitted.clear();
     return omissions > 0 ? KvEventErrorKind.CAPACITY_EXHAUSTED : null;
   }
 
   private void admitCandidates(ExactState state) {
-    CkfFilter filter = state.filter;
     OwnerMap owners = state.owners;
     for (int k = 0; k < candidates; k++) {
       int i = scratch.admissions[k];
@@ -374,14 +391,26 @@ final class StoreOperation {
       if (owners.isResident(owner) || isOmitted(i)) {
         continue;
       }
-      state.window.reserve(filter.maxWritesPerInsert());
-      if (filter.insert(scratch.mixes[i], state.window)) {
+      if (admit(state, scratch.mixes[i])) {
         owners.setResident(owner);
       } else {
         omissions++;
-        omitted.add(scratch.ownerKeys[i]);
+        scratch.omitted.add(scratch.ownerKeys[i]);
       }
     }
+  }
+
+  private static boolean admit(ExactState state, long mix) {
+    CkfFilter filter = state.filter;
+    DirtyWindow window = state.window;
+    return window.tryReserve(filter.maxWritesPerInsert())
+        ? filter.insert(mix, window)
+        : admitSimple(state, mix);
+  }
+
+  /** Needs one write, for which there is room unless relocations of this event took it. */
+  private static boolean admitSimple(ExactState state, long mix) {
+    return state.window.tryReserve(1) && state.filter.insertWithoutRelocation(mix, state.window);
   }
 
   private void admitReoffers(ExactState state) {
@@ -392,16 +421,15 @@ final class StoreOperation {
       if (owners.isResident(owner) || isOmitted(i)) {
         continue;
       }
-      state.window.reserve(1);
-      if (state.filter.insertWithoutRelocation(scratch.mixes[i], state.window)) {
+      if (admitSimple(state, scratch.mixes[i])) {
         owners.setResident(owner);
       } else {
-        omitted.add(scratch.ownerKeys[i]);
+        scratch.omitted.add(scratch.ownerKeys[i]);
       }
     }
   }
 
   private boolean isOmitted(int index) {
-    return !omitted.isEmpty() && omitted.contains(scratch.ownerKeys[index]);
+    return !scratch.omitted.isEmpty() && scratch.omitted.contains(scratch.ownerKeys[index]);
   }
 }

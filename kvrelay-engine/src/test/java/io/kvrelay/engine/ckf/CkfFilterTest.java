@@ -80,15 +80,20 @@ class CkfFilterTest {
 
   @Test
   void theAlternateOfTheAlternateIsTheBucketAndNeverTheOther() {
-    for (int buckets = 2; buckets <= 1 << 12; buckets <<= 1) {
+    for (int buckets = 2; buckets <= CkfFormat.MAX_BUCKETS; buckets <<= 1) {
       CkfAddressing addressing = new CkfAddressing(new CkfFormat(CkfFormat.DEFAULT_SEED, buckets));
       for (int fingerprint = 1; fingerprint <= 0xFFFF; fingerprint += 13) {
-        int bucket = fingerprint % buckets;
-        int other = addressing.alternate(bucket, fingerprint);
-        assertThat(other).isNotEqualTo(bucket).isBetween(0, buckets - 1);
-        assertThat(addressing.alternate(other, fingerprint)).isEqualTo(bucket);
+        assertThatAlternates(addressing, (fingerprint * 0x9E3779B1) & (buckets - 1), fingerprint);
+        long mix = addressing.mix(fingerprint);
+        assertThatAlternates(addressing, addressing.bucketA(mix), CkfAddressing.fingerprint(mix));
       }
     }
+  }
+
+  private static void assertThatAlternates(CkfAddressing addressing, int bucket, int fingerprint) {
+    int other = addressing.alternate(bucket, fingerprint);
+    assertThat(other).isNotEqualTo(bucket).isBetween(0, addressing.format().bucketCount() - 1);
+    assertThat(addressing.alternate(other, fingerprint)).isEqualTo(bucket);
   }
 
   @Test

@@ -17,10 +17,13 @@ import io.kvrelay.api.RoutingScopeId;
 import io.kvrelay.engine.testing.Json;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class IdentitiesTest {
@@ -181,6 +184,36 @@ class IdentitiesTest {
             Identities.cacheSemantics(entries, otherSize).digest(),
             Identities.cacheSemantics(entries, otherFormat).digest());
     assertThat(digests).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void theOrderOfInsertionIsNoPartOfAnIdentity() {
+    QuerySemantics semantics = new QuerySemantics(512, QueryHashFormat.DYNAMO_STANDARD_V1);
+    List<String> keys =
+        new ArrayList<>(List.of("b", "a", "ä", "zz", "\uFFFD", "\uD83D\uDE00", "ab"));
+    Set<Digest> digests = new HashSet<>();
+    for (int i = 0; i < 20; i++) {
+      Collections.shuffle(keys, new Random(i));
+      IdentityEntries.Builder entries = IdentityEntries.builder();
+      keys.forEach(key -> entries.put(key, "value of " + key));
+      digests.add(Identities.cacheSemantics(entries.build(), semantics).digest());
+      digests.add(Identities.routingScope(entries.build()).digest());
+    }
+    assertThat(digests).hasSize(2);
+  }
+
+  @Test
+  void explicitAndDefaultScopesNeverMeet() {
+    EndpointId endpoint = new EndpointId("a", "b", "c");
+    assertThat(
+            List.of(
+                Identities.routingScope(endpoint).digest(),
+                Identities.routingScope(IdentityEntries.of(Map.of("a", "b"))).digest(),
+                Identities.routingScope(
+                        IdentityEntries.of(
+                            Map.of("namespace", "a", "component", "b", "endpoint", "c")))
+                    .digest()))
+        .doesNotHaveDuplicates();
   }
 
   @Test

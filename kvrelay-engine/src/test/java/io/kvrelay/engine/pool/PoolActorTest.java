@@ -585,7 +585,8 @@ class PoolActorTest {
     join(pool.resetRank(A));
 
     assertThat(pool.state().members()).isEmpty();
-    assertThat(pool.statistics().pool().errors(KvEventErrorKind.ALLOCATION_FAILED)).isEqualTo(1);
+    assertThat(pool.statistics().pool().rankErrors(KvEventErrorKind.ALLOCATION_FAILED))
+        .isEqualTo(1);
   }
 
   // Faults

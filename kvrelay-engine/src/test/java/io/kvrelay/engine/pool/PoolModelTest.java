@@ -94,6 +94,7 @@ class PoolModelTest {
     model.lineage.keySet().removeAll(replacements.keySet());
     model.lineage.putAll(dump.lineage);
     model.unknownRemovals += dump.unknownRemovals;
+    model.ignored += dump.ignored;
   }
 
   static void check(PoolState pool, PoolModel model) {

@@ -136,6 +136,27 @@ class PoolStateTest {
     assertThat(pool.statistics().ignored(IgnoreReason.NON_PRIMARY_TIER)).isEqualTo(2);
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "HOST_PINNED, WORKER",
+    "HOST_PINNED, MISSING",
+    "DISK, WORKER",
+    "EXTERNAL, WORKER",
+    "DEVICE, MISSING"
+  })
+  void aWorkersClearClearsWhateverItsTier(StorageTier tier, ResidencyDomain domain) {
+    apply(store(A, 1, 2));
+    apply(store(B, 1));
+
+    EventOutcome outcome = pool.apply(clear(A).tier(tier).domain(domain).build());
+
+    assertThat(outcome.firstError()).isNull();
+    assertThat(outcome.ignored()).isNull();
+    assertThat(pool.members()).containsExactly(B);
+    assertThat(pool.ownerCount(1)).isEqualTo(1);
+    assertThat(pool.pendingEvents()).isEqualTo(3);
+  }
+
   @Test
   void aCacheOwnersEventsAreIgnoredWhereTheyMayBeAndRefusedOnDevice() {
     apply(store(A, 1));
@@ -272,6 +293,22 @@ class PoolStateTest {
     apply(KvEvent.removed(A, 1, new long[] {0, -1, Long.MIN_VALUE}));
     assertThat(pool.members()).isEmpty();
     assertThatThrownBy(() -> pool.sequenceHash(A, 0)).isInstanceOf(NoSuchElementException.class);
+  }
+
+  @Test
+  void removalsGiveTheMemoryOfTheirOwnersBack() {
+    for (int i = 0; i < 100; i++) {
+      apply(store(A, range(1000L * i, 1000 * i + 499)));
+    }
+    apply(store(B, range(1, 10)));
+    long full = pool.statistics().ownerBytes();
+    for (int i = 0; i < 100; i++) {
+      apply(remove(A, range(1000L * i, 1000 * i + 499)));
+    }
+
+    assertThat(pool.members()).containsExactly(B);
+    assertThat(pool.statistics().ownerBytes()).isLessThan(full / 100);
+    assertThat(pool.ownerCount(chain(range(1, 10))[9])).isEqualTo(1);
   }
 
   // Stores
@@ -515,6 +552,42 @@ class PoolStateTest {
     assertThat(full.statistics().contributions()).isEqualTo(64);
   }
 
+  /**
+   * Looks for a block without room, and for another one in the way whose slot helps only by a
+   * relocation.
+   */
+  @Test
+  void anotherOwnerOfAnOmittedBlockAdmitsItByARelocationWhereItsFirstOwnerCannot() {
+    int admitted = 0;
+    for (long gone = 1; gone <= 24; gone++) {
+      PoolState full = pool(8, NEVER);
+      for (long local = 1; local <= 24; local++) {
+        apply(full, store(A, local));
+      }
+      assertThat(full.isResident(24)).isFalse();
+      if (!full.isResident(gone)) {
+        continue;
+      }
+      apply(full, remove(A, gone));
+      assertThat(apply(full, store(A, 24))).isNull();
+      if (full.isResident(24)) {
+        continue; // a slot of its own was free
+      }
+      long touches = full.statistics().physicalTouches();
+
+      assertThat(apply(full, store(B, 24))).isNull();
+
+      admitted++;
+      assertThat(full.isResident(24)).isTrue();
+      assertThat(full.ownerCount(24)).isEqualTo(2);
+      assertThat(full.statistics().physicalTouches()).isGreaterThan(touches + 1);
+      for (long local = 1; local <= 24; local++) {
+        assertThat(full.isResident(local)).isIn(false, full.filterContains(local));
+      }
+    }
+    assertThat(admitted).isPositive();
+  }
+
   @Test
   void storingAResidentBlockAgainChangesNothingButTheCadence() {
     apply(store(A, 1));
@@ -579,6 +652,23 @@ class PoolStateTest {
     assertThat(unleased.statistics().distinctTouchedBuckets()).isEqualTo(2);
     assertThat(unleased.statistics().netRevertedBuckets()).isZero();
     assertThat(unleased.statistics().emittedImages()).isZero();
+  }
+
+  @Test
+  void withoutASnapshotDrainsCountRevertedBucketsTooAndEmitNone() {
+    PoolState unleased = new PoolState(CkfConfig.of(1000), NEVER);
+    apply(unleased, store(A, 1, 2));
+    unleased.drain();
+    apply(unleased, store(A, 3));
+    apply(unleased, store(A, 4));
+    apply(unleased, remove(A, 3));
+
+    assertThat(unleased.drain()).isNull();
+
+    assertThat(unleased.statistics().distinctTouchedBuckets()).isEqualTo(4);
+    assertThat(unleased.statistics().netRevertedBuckets()).isEqualTo(1);
+    assertThat(unleased.statistics().emittedImages()).isZero();
+    assertThat(unleased.hasPending()).isFalse();
   }
 
   @Test

@@ -15,6 +15,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.kvrelay.api.KvEvent;
 import io.kvrelay.api.KvEventErrorKind;
+import io.kvrelay.api.Member;
 import io.kvrelay.api.ResidencyDomain;
 import io.kvrelay.api.StorageTier;
 import io.kvrelay.engine.ckf.CkfConfig;
@@ -30,8 +31,7 @@ class RankReplacementTest {
     return pool;
   }
 
-  private static RankReplacement replacement(
-      io.kvrelay.api.Member member, KvEvent.Builder... dump) {
+  private static RankReplacement replacement(Member member, KvEvent.Builder... dump) {
     RankReplacement replacement = new RankReplacement(member);
     for (KvEvent.Builder event : dump) {
       assertThat(replacement.push(event.build())).isNull();
@@ -237,14 +237,155 @@ class RankReplacementTest {
   }
 
   @Test
-  void anOverflowOfACountFailsTheReplacementAndKeepsTheOldState() {
+  void aRebuildCountsOwnersAnew() {
     pool.apply(store(B, 1).build());
     OwnerMap owners = pool.exact().owners;
     long key = Chunks.mix(1);
     owners.setLargeCount(owners.find(key), key, OwnerMap.MAX_COUNT);
 
-    // A rebuild counts anew, so that the large count of the old state does not matter.
     assertThat(pool.replaceRanks(Map.of(A, replacement(A, store(A, 1))))).isNull();
+
     assertThat(pool.ownerCount(1)).isEqualTo(2);
+  }
+
+  /** A failure that is none of memory, once the content of another rank stands in the new state. */
+  @Test
+  void anOverflowOfACountAfterAnInstalledRankFailsTheWholeReplacementAndKeepsTheOldState() {
+    for (int worker = 10; worker < 80; worker++) {
+      pool.apply(store(new Member(worker, 0), 1, worker).build());
+    }
+    pool.apply(store(A, 1, 2, 3).build());
+    pool.drain();
+    pool.apply(store(A, 4).build());
+    pool.exact().owners.limitCounts(71);
+    ExactState old = pool.exact();
+    long[] words = pool.copyWords();
+    PoolStatistics before = pool.statistics();
+    RankReplacement fits = replacement(A, store(A, 1, 7), store(A, 8));
+    RankReplacement overflows = replacement(new Member(90, 0), store(new Member(90, 0), 1));
+
+    assertThat(pool.replaceRanks(Map.of(A, fits, new Member(90, 0), overflows)))
+        .isEqualTo(KvEventErrorKind.OWNERSHIP_DEGREE_OVERFLOW);
+
+    assertThat(pool.exact()).isSameAs(old);
+    assertThat(pool.copyWords()).isEqualTo(words);
+    assertThat(pool.ownerCount(1)).isEqualTo(71);
+    assertThat(pool.isMapped(A, engine(4))).isTrue();
+    assertThat(pool.isMapped(A, engine(8))).isFalse();
+    PoolStatistics after = pool.statistics();
+    assertThat(after.contributions()).isEqualTo(before.contributions());
+    assertThat(after.pendingEvents()).isEqualTo(1);
+    assertThat(after.dirtyBuckets()).isEqualTo(1);
+    assertThat(after.errors()).isEqualTo(before.errors());
+    assertThat(after.rankErrors(KvEventErrorKind.OWNERSHIP_DEGREE_OVERFLOW)).isEqualTo(1);
+    assertThat(pool.replaceRanks(Map.of(A, replacement(A, store(A, 1, 7))))).isNull();
+  }
+
+  @Test
+  void capacityFailuresAndRevertedBucketsAreCarriedOverAReplacement() {
+    PoolState full = pool(1);
+    for (long local = 1; local <= 9; local++) {
+      full.apply(store(A, local).build());
+    }
+    full.drain();
+    full.apply(remove(A, 5).build());
+    full.apply(store(A, 5).build());
+    assertThat(full.drain()).isNull();
+    PoolStatistics before = full.statistics();
+    assertThat(before.capacityFailures()).isEqualTo(1);
+    assertThat(before.netRevertedBuckets()).isEqualTo(1);
+
+    assertThat(full.replaceRanks(Map.of(B, replacement(B, store(B, range(101, 200)))))).isNull();
+
+    // One of A's nine blocks and all of B's have no room again.
+    assertThat(full.statistics().capacityFailures()).isEqualTo(1 + 1 + 100);
+    assertThat(full.statistics().netRevertedBuckets()).isEqualTo(1);
+    assertThat(full.statistics().distinctTouchedBuckets())
+        .isEqualTo(before.distinctTouchedBuckets());
+  }
+
+  @Test
+  void whatADumpIgnoresIsCountedByReasonOnceItIsInstalled() {
+    RankReplacement replacement =
+        replacement(
+            A,
+            clear(A).domain(ResidencyDomain.CACHE_OWNER),
+            store(A, 1).tier(StorageTier.DISK),
+            remove(A, 1).tier(StorageTier.HOST_PINNED),
+            store(A, 2).domain(ResidencyDomain.CACHE_OWNER).tier(StorageTier.EXTERNAL),
+            store(A, 3));
+    assertThat(replacement.ignored(IgnoreReason.NON_PRIMARY_TIER)).isEqualTo(2);
+    pool.apply(store(B, 9).tier(StorageTier.DISK).build());
+    assertThat(pool.statistics().ignored(IgnoreReason.NON_PRIMARY_TIER)).isEqualTo(1);
+
+    assertThat(pool.replaceRanks(Map.of(A, replacement))).isNull();
+
+    assertThat(pool.statistics().ignored(IgnoreReason.NON_PRIMARY_TIER)).isEqualTo(3);
+    assertThat(pool.statistics().ignored(IgnoreReason.CACHE_OWNER_DOMAIN)).isEqualTo(2);
+    assertThat(pool.statistics().contributions()).isEqualTo(1);
+  }
+
+  @Test
+  void aReplacementUnderAnotherRankIsRefusedByBothNames() {
+    pool.apply(store(B, 9).build());
+    RankReplacement misplaced = replacement(A, store(A, 1));
+    RankReplacement right = replacement(A1, store(A1, 1));
+
+    assertThatThrownBy(() -> pool.replaceRanks(Map.of(B, misplaced, A1, right)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(B.toString())
+        .hasMessageContaining(A.toString());
+    assertThatThrownBy(() -> new PoolCommand.Replace(Map.of(B, misplaced, A1, right)))
+        .isInstanceOf(IllegalArgumentException.class);
+
+    assertThat(pool.members()).containsExactly(B);
+    assertThat(pool.isMapped(B, engine(9))).isTrue();
+    assertThat(misplaced.push(store(A, 2).build())).isNull();
+    assertThat(pool.replaceRanks(Map.of(A, misplaced, A1, right))).isNull();
+    assertThat(pool.mappingCount(A)).isEqualTo(2);
+  }
+
+  @Test
+  void aReplacementIsInstalledOnceAndTakesNoMoreEvents() {
+    RankReplacement replacement = replacement(A, store(A, 1));
+    assertThat(pool.replaceRanks(Map.of(A, replacement))).isNull();
+
+    assertThatThrownBy(() -> replacement.push(store(A, 2).build()))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(A.toString());
+    assertThatThrownBy(() -> pool.replaceRanks(Map.of(A, replacement)))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(A.toString());
+
+    assertThat(pool.mappingCount(A)).isEqualTo(1);
+    assertThat(pool.isMapped(A, engine(2))).isFalse();
+  }
+
+  @Test
+  void aReplacementThatWaitsInAMailboxTakesNoMoreEventsAndIsNotHandedOverTwice() {
+    RankReplacement replacement = replacement(A, store(A, 1));
+    PoolCommand.Replace command = new PoolCommand.Replace(Map.of(A, replacement));
+
+    assertThatThrownBy(() -> replacement.push(store(A, 2).build()))
+        .isInstanceOf(IllegalStateException.class);
+    assertThatThrownBy(() -> new PoolCommand.Replace(Map.of(A, replacement)))
+        .isInstanceOf(IllegalStateException.class);
+
+    assertThat(pool.replaceRanks(command.replacements)).isNull();
+    assertThat(pool.mappingCount(A)).isEqualTo(1);
+  }
+
+  @Test
+  void aDumpThatMostlyRemovesAgainIsInstalledWithoutTheRoomItNeeded() {
+    RankReplacement replacement =
+        replacement(A, store(A, range(1, 20_000)), remove(A, range(11, 20_000)));
+
+    assertThat(pool.replaceRanks(Map.of(A, replacement))).isNull();
+
+    assertThat(pool.mappingCount(A)).isEqualTo(10);
+    assertThat(pool.isMapped(A, engine(10))).isTrue();
+    assertThat(pool.statistics().lineageBytes()).isLessThan(2000);
+    pool.apply(remove(A, range(1, 10)).build());
+    assertThat(pool.statistics().lineageBytes()).isZero();
   }
 }

@@ -282,7 +282,7 @@ class KvDcRelayTest {
     assertRefused(KvPoolSpec.builder().endpoint("a.b.c").model("m"), "kvBlockSize = 0");
     assertRefused(spec().publicationThreshold(0), "publicationThreshold = 0");
     assertRefused(spec().publicationDelay(Duration.ZERO), "publicationDelay = PT0S");
-    assertRefused(spec().expectedUniqueBlocks(0), "expectedBlocks = 0");
+    assertRefused(spec().expectedUniqueBlocks(0), "expectedUniqueBlocks = 0");
     assertRefused(spec().maxKicks(4097), "maxKicks = 4097");
     assertThatThrownBy(() -> KvDcRelay.builder().start())
         .isInstanceOf(RelayException.class)
