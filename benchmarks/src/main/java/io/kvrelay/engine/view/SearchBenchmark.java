@@ -9,7 +9,8 @@ import java.util.Locale;
  * {@code search EXPECTED LANES N PATTERN QUERIES SECONDS THREADS}: fills LANES lanes to the load of
  * EXPECTED blocks and searches for N-block prompts from local hashes; the same work, in the same
  * words, as the reference's harness of that name. Latency is taken per query. The first seconds, in
- * which the JVM compiles, are not measured.
+ * which the JVM compiles, are not measured. {@code install_gbps} is the rate at which snapshots
+ * that have all arrived are installed, {@code install_alone_gbps} that of one after the other.
  */
 public final class SearchBenchmark {
   private static final double WARM_UP_SECONDS = 2;
@@ -43,7 +44,7 @@ public final class SearchBenchmark {
         Locale.ROOT,
         "{\"bench\":\"search\",\"expected\":%d,\"lanes\":%d,\"n\":%d,\"pattern\":\"%s\",\"threads\":%d,"
             + "\"kqps\":%.1f,\"p50_us\":%.2f,\"p99_us\":%.2f,\"mean_us\":%.2f,\"exact\":%.5f,"
-            + "\"under\":%d,\"install_gbps\":%.2f}%n",
+            + "\"under\":%d,\"install_gbps\":%.2f,\"install_alone_gbps\":%.2f}%n",
         expected,
         lanes,
         blocks,
@@ -55,7 +56,8 @@ public final class SearchBenchmark {
         Arrays.stream(nanos).average().orElse(0) / 1e3,
         (double) accuracy[0] / accuracy[2],
         accuracy[1],
-        words / load.installSeconds / 1e9);
+        words / load.installNanos(),
+        words / load.installAloneNanos());
   }
 
   /** Exact depths, depths below the stored ones, depths. */

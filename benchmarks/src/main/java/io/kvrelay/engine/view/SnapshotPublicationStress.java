@@ -29,9 +29,9 @@ public final class SnapshotPublicationStress {
     return ingestor;
   }
 
-  private static void install(LaneIngestor ingestor, ProducerIdentity identity, long word) {
-    ingestor.installSnapshot(
-        identity, ViewLoad.lease(0), 1, new long[] {word, word}, LaneIngestor.ALWAYS);
+  private static void install(
+      LaneIndex index, LaneIngestor ingestor, ProducerIdentity identity, long word) {
+    ViewLoad.installSnapshot(index, ingestor, identity, 1, new long[] {word, word});
   }
 
   /** A first snapshot. */
@@ -48,7 +48,7 @@ public final class SnapshotPublicationStress {
     /** The lane's owner. */
     @Actor
     public void owner() {
-      install(ingestor, identity, 7);
+      install(index, ingestor, identity, 7);
     }
 
     /** A query. */
@@ -78,14 +78,14 @@ public final class SnapshotPublicationStress {
 
     /** Starts with a ready lane. */
     public Replacement() {
-      install(ingestor, identity, 7);
+      install(index, ingestor, identity, 7);
     }
 
     /** The lane's owner. */
     @Actor
     public void owner() {
       ingestor.deactivate(new LaneFault.EmptyDelta(1), FailurePoint.GAP_OR_MALFORMED_BEFORE_WRITE);
-      install(ingestor, identity, 9);
+      install(index, ingestor, identity, 9);
     }
 
     /** A query. */
@@ -112,7 +112,7 @@ public final class SnapshotPublicationStress {
 
     /** Starts with a ready lane. */
     public Delta() {
-      install(ingestor, identity, 7);
+      install(index, ingestor, identity, 7);
     }
 
     /** The lane's owner. */

@@ -13,6 +13,7 @@ import io.kvrelay.api.RoutingScopeId;
 import io.kvrelay.engine.ckf.CkfAddressing;
 import io.kvrelay.engine.ckf.CkfConfig;
 import io.kvrelay.engine.hash.SequenceHashes;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A table filled for a benchmark: prompts, the depth to which each lane holds each of them, and
@@ -23,11 +24,15 @@ final class ViewLoad {
   private static final long CONSUMER = 1;
   private static final int SLOT_BITS = 16;
 
+  /** Snapshots that are in memory at the same time. */
+  private static final int TOGETHER = 16;
+
   final LaneIndex index;
   final long[][] prompts;
   final int[][] depths;
   final LaneIngestor[] ingestors;
-  final double installSeconds;
+  private long installNanos;
+  private long installAloneNanos;
   private final Splitmix random = new Splitmix(7);
   private final Displacements displacements;
 
@@ -61,23 +66,73 @@ final class ViewLoad {
     index = index(format, lanes);
     ingestors = new LaneIngestor[lanes];
     long occupied = (long) (expected / (format.bucketCount() * 4.0) * 65536.0);
-    double seconds = 0;
-    for (int lane = 0; lane < lanes; lane++) {
-      long[] words = filler(format, occupied);
-      store(words, lane);
-      long start = System.nanoTime();
-      ingestors[lane] = install(index, lane, words);
-      seconds += (System.nanoTime() - start) / 1e9;
+    for (int first = 0; first < lanes; first += TOGETHER) {
+      long[][] columns = new long[Math.min(TOGETHER, lanes - first)][];
+      for (int i = 0; i < columns.length; i++) {
+        columns[i] = filler(format, occupied);
+        store(columns[i], first + i);
+      }
+      installAloneNanos += installAlone(index, first, columns);
+      installNanos += installTogether(index, ingestors, first, columns);
     }
-    installSeconds = seconds;
+  }
+
+  private static long installAlone(LaneIndex index, int first, long[][] columns) {
+    long nanos = 0;
+    for (int i = 0; i < columns.length; i++) {
+      LaneIngestor ingestor = assigned(index, first + i);
+      ProducerIdentity identity = identity(index, first + i);
+      long start = System.nanoTime();
+      installSnapshot(index, ingestor, identity, 1, columns[i]);
+      nanos += System.nanoTime() - start;
+      ingestor.close();
+    }
+    return nanos;
+  }
+
+  /** What an ingestion worker does with snapshots that wait in its queue one behind the other. */
+  private static long installTogether(
+      LaneIndex index, LaneIngestor[] ingestors, int first, long[][] columns) {
+    SnapshotBatch batch = new SnapshotBatch(index.table());
+    ProducerIdentity[] identities = new ProducerIdentity[columns.length];
+    for (int i = 0; i < columns.length; i++) {
+      ingestors[first + i] = assigned(index, first + i);
+      identities[i] = identity(index, first + i);
+    }
+    long start = System.nanoTime();
+    for (int i = 0; i < columns.length; i++) {
+      int lane = first + i;
+      check(ingestors[lane].beginSnapshot(identities[i], lease(lane), 1, columns[i]), null);
+      batch.add(lane, columns[i]);
+    }
+    batch.store();
+    for (int i = 0; i < columns.length; i++) {
+      check(ingestors[first + i].activate(1, LaneIngestor.ALWAYS), IngestResult.SNAPSHOT_INSTALLED);
+    }
+    return System.nanoTime() - start;
+  }
+
+  /** How long all snapshots took that were installed together. */
+  long installNanos() {
+    return installNanos;
+  }
+
+  /** How long all took one after the other. */
+  long installAloneNanos() {
+    return installAloneNanos;
   }
 
   /** The JVM compiles what installs a lane before that is measured. */
   static void warmUp(int lanes) {
     LaneIndex small = index(new CkfFormat(CkfFormat.DEFAULT_SEED, 1 << 10), lanes);
-    long[] words = new long[1 << 10];
+    LaneIngestor[] owners = new LaneIngestor[lanes];
+    long[][] columns = new long[Math.min(TOGETHER, lanes)][1 << 10];
     for (int i = 0; i < 20_000; i++) {
-      install(small, 0, words).close();
+      installAlone(small, 0, columns);
+      installTogether(small, owners, 0, columns);
+      for (int lane = 0; lane < columns.length; lane++) {
+        owners[lane].close();
+      }
     }
   }
 
@@ -105,17 +160,36 @@ final class ViewLoad {
     return new LaneLease(CONSUMER, lane, 1);
   }
 
-  /** Claims, assigns and installs; only the last is work that counts. */
-  static LaneIngestor install(LaneIndex index, int lane, long[] words) {
+  private static LaneIngestor assigned(LaneIndex index, int lane) {
     LaneIngestor ingestor = index.claimLane(lane);
-    ProducerIdentity identity = identity(index, lane);
-    ingestor.assign(identity, lease(lane));
-    IngestResult result =
-        ingestor.installSnapshot(identity, lease(lane), 1, words, LaneIngestor.ALWAYS);
-    if (result != IngestResult.SNAPSHOT_INSTALLED) {
-      throw new IllegalStateException(result.toString());
-    }
+    ingestor.assign(identity(index, lane), lease(lane));
     return ingestor;
+  }
+
+  /** Claims, assigns and installs. */
+  static LaneIngestor install(LaneIndex index, int lane, long[] words) {
+    LaneIngestor ingestor = assigned(index, lane);
+    installSnapshot(index, ingestor, identity(index, lane), 1, words);
+    return ingestor;
+  }
+
+  /** What a worker does with a snapshot that comes alone. */
+  static void installSnapshot(
+      LaneIndex index,
+      LaneIngestor ingestor,
+      ProducerIdentity identity,
+      long sequence,
+      long[] words) {
+    int lane = ingestor.lane();
+    check(ingestor.beginSnapshot(identity, lease(lane), sequence, words), null);
+    index.table().storeColumn(lane, words);
+    check(ingestor.activate(sequence, LaneIngestor.ALWAYS), IngestResult.SNAPSHOT_INSTALLED);
+  }
+
+  private static void check(@Nullable IngestResult result, @Nullable IngestResult wanted) {
+    if (result != wanted) {
+      throw new IllegalStateException("installing a snapshot: " + result);
+    }
   }
 
   private int[] depths(String pattern, int lanes, int blocks) {

@@ -119,11 +119,29 @@ final class ControlCommands {
       }
     }
 
+    /** Snapshots are carried out in batches, see {@link SnapshotBatch}. */
     @Override
     void execute(LaneIngestor ingestor, IngestProbe probe) {
-      IngestResult result =
-          ingestor.installSnapshot(
-              identity, lease, sequence, words, publish -> activate(probe, publish));
+      throw new IllegalStateException("a snapshot is installed in a batch");
+    }
+
+    /** Adds the snapshot to the batch, or answers. */
+    boolean join(SnapshotBatch batch, LaneIngestor ingestor) {
+      IngestResult refused = ingestor.beginSnapshot(identity, lease, sequence, words);
+      if (refused != null) {
+        conclude(ingestor, refused);
+        return false;
+      }
+      batch.add(ingestor.lane(), words);
+      return true;
+    }
+
+    /** The words are stored: publishes the lane and answers. */
+    void complete(LaneIngestor ingestor, IngestProbe probe) {
+      conclude(ingestor, ingestor.activate(sequence, publish -> activate(probe, publish)));
+    }
+
+    private void conclude(LaneIngestor ingestor, IngestResult result) {
       pool().counters().snapshot(result);
       answer(ingestor, result);
     }

@@ -4,6 +4,7 @@ import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
@@ -24,7 +25,8 @@ import org.jspecify.annotations.Nullable;
  * ring, head, size, waiting       plain      the monitor
  * stopping                        plain      the monitor
  * scheduled                       plain      the monitor; whoever sets it owns the worker's turn
- * owned                           plain      the owner of the turn
+ * owned, underWay, installs,      plain      the owner of the turn
+ * batch, promoted
  * </pre>
  */
 final class IngestWorker implements Runnable {
@@ -60,7 +62,11 @@ final class IngestWorker implements Runnable {
   private final @Nullable IngestCommand[] ring;
   private final ArrayDeque<ControlCommand> waiting = new ArrayDeque<>();
   private final @Nullable OwnedLane[] owned;
+  private final List<IngestCommand> underWay = new ArrayList<>();
+  private final List<ControlCommands.Install> installs = new ArrayList<>();
+  private final SnapshotBatch batch;
   private final CompletableFuture<Void> ended = new CompletableFuture<>();
+  private @Nullable ControlCommand promoted;
   private int head;
   private int size;
   private boolean scheduled;
@@ -73,6 +79,7 @@ final class IngestWorker implements Runnable {
     this.probe = probe;
     this.ring = new @Nullable IngestCommand[queueCapacity];
     this.owned = new @Nullable OwnedLane[lanes];
+    this.batch = new SnapshotBatch(pool.index().table());
   }
 
   int id() {
@@ -116,7 +123,6 @@ final class IngestWorker implements Runnable {
   }
 
   private @Nullable IngestCommand take() {
-    ControlCommand promoted;
     IngestCommand command;
     synchronized (this) {
       if (stopping) {
@@ -126,19 +132,48 @@ final class IngestWorker implements Runnable {
         scheduled = false;
         return null;
       }
-      command = ring[head];
-      ring[head] = null;
-      head = head + 1 == ring.length ? 0 : head + 1;
-      size--;
-      promoted = waiting.poll();
-      if (promoted != null) {
-        enqueue(promoted);
-      }
+      command = removeHead();
     }
+    startPromoted();
+    return command;
+  }
+
+  /**
+   * The next command if it is a snapshot. It is for a lane that has none in the batch: a lane takes
+   * a second one only with a new lease, and the command for that lies in between.
+   */
+  private ControlCommands.@Nullable Install takeInstall() {
+    ControlCommands.Install install;
+    synchronized (this) {
+      if (stopping || size == 0 || !(ring[head] instanceof ControlCommands.Install next)) {
+        return null;
+      }
+      install = next;
+      removeHead();
+    }
+    startPromoted();
+    return install;
+  }
+
+  /** With the monitor held. A command that waits gets the place. */
+  private @Nullable IngestCommand removeHead() {
+    IngestCommand command = ring[head];
+    ring[head] = null;
+    head = head + 1 == ring.length ? 0 : head + 1;
+    size--;
+    promoted = waiting.poll();
     if (promoted != null) {
-      promoted.queued();
+      enqueue(promoted);
     }
     return command;
+  }
+
+  private void startPromoted() {
+    ControlCommand queued = promoted;
+    if (queued != null) {
+      promoted = null;
+      queued.queued();
+    }
   }
 
   /** Lets the executor run the worker if there is something to do. */
@@ -156,7 +191,7 @@ final class IngestWorker implements Runnable {
     try {
       pool.executor().execute(this);
     } catch (RejectedExecutionException stopped) {
-      fail(null, stopped);
+      fail(stopped);
     }
   }
 
@@ -168,15 +203,17 @@ final class IngestWorker implements Runnable {
         return;
       }
       if (command == STOP) {
-        fail(null, stopped());
+        fail(stopped());
         return;
       }
+      underWay.add(command);
       try {
         execute(command);
       } catch (RuntimeException | Error e) {
-        fail(command, e);
+        fail(e);
         return;
       }
+      underWay.clear();
     }
     schedule(); // still the owner of the turn; another worker may go first
   }
@@ -192,21 +229,12 @@ final class IngestWorker implements Runnable {
       control.carriedOut();
       return;
     }
-    OwnedLane own = owned[lane.lane()];
+    OwnedLane own = current(lane, command);
     if (own == null) {
-      own = claim(lane, command);
-      if (own == null) {
-        return;
-      }
-    }
-    if (lane.isFenced()) {
-      own.ingestor.retire();
-      reject(command, LaneError.ADMISSION_EPOCH_EXHAUSTED);
       return;
     }
-    follow(own, lane);
-    if (command.epoch != own.observedEpoch) {
-      reject(command, LaneError.LANE_RETIRED);
+    if (command instanceof ControlCommands.Install install) {
+      installWithNext(own, install);
       return;
     }
     if (command instanceof LaneDelta delta) {
@@ -214,10 +242,66 @@ final class IngestWorker implements Runnable {
     } else {
       ((ControlCommand) command).execute(own.ingestor, probe);
     }
+    settle(own);
+  }
+
+  /** The lane as its owner holds it if the command is of its current generation; else null. */
+  private @Nullable OwnedLane current(LaneAdmission lane, IngestCommand command) {
+    OwnedLane own = owned[lane.lane()];
+    if (own == null) {
+      own = claim(lane, command);
+      if (own == null) {
+        return null;
+      }
+    }
     if (lane.isFenced()) {
-      own.ingestor.retire(); // what was under way must not make the lane readable again
+      own.ingestor.retire();
+      reject(command, LaneError.ADMISSION_EPOCH_EXHAUSTED);
+      return null;
+    }
+    follow(own, lane);
+    if (command.epoch != own.observedEpoch) {
+      reject(command, LaneError.LANE_RETIRED);
+      return null;
+    }
+    return own;
+  }
+
+  /** What was under way must not make a lane readable again that was fenced meanwhile. */
+  private static void settle(OwnedLane own) {
+    if (own.admission.isFenced()) {
+      own.ingestor.retire();
     } else {
-      follow(own, lane);
+      follow(own, own.admission);
+    }
+  }
+
+  /** Installs a snapshot together with those that wait right behind it for other lanes. */
+  private void installWithNext(OwnedLane first, ControlCommands.Install head) {
+    join(first, head);
+    for (ControlCommands.Install next = takeInstall(); next != null; next = takeInstall()) {
+      underWay.add(next);
+      probe.beforeCommand(next);
+      OwnedLane own = current(next.admission(), next);
+      if (own != null) {
+        join(own, next);
+      }
+    }
+    batch.store();
+    batch.clear();
+    for (ControlCommands.Install install : installs) {
+      OwnedLane own = Objects.requireNonNull(owned[install.admission().lane()]);
+      install.complete(own.ingestor, probe);
+      settle(own);
+    }
+    installs.clear();
+  }
+
+  private void join(OwnedLane own, ControlCommands.Install install) {
+    if (install.join(batch, own.ingestor)) {
+      installs.add(install);
+    } else {
+      settle(own);
     }
   }
 
@@ -328,7 +412,7 @@ final class IngestWorker implements Runnable {
   }
 
   /** Ends the worker; the caller owns its turn. */
-  private void fail(@Nullable IngestCommand during, Throwable cause) {
+  private void fail(Throwable cause) {
     if (!pool.isShutDown()) {
       // A host that stopped its executor knows; every other cause is a defect.
       Level level = cause instanceof RejectedExecutionException ? Level.DEBUG : Level.ERROR;
@@ -341,10 +425,11 @@ final class IngestWorker implements Runnable {
         letGo(own);
       }
     }
-    List<IngestCommand> left = end();
-    if (during != null) {
-      left.add(0, during);
-    }
+    List<IngestCommand> left = new ArrayList<>(underWay);
+    left.addAll(end());
+    underWay.clear();
+    installs.clear();
+    batch.clear();
     if (!pool.isShutDown()) {
       pool.postWorkerFailure(this);
     }
@@ -388,7 +473,7 @@ final class IngestWorker implements Runnable {
       scheduled = true;
     }
     if (idle) {
-      fail(null, stopped());
+      fail(stopped());
     }
     return ended;
   }

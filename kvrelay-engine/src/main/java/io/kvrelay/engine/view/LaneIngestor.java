@@ -187,12 +187,14 @@ final class LaneIngestor implements AutoCloseable {
   }
 
   /**
-   * Installs a full image.
+   * The first step of installing a full image: all its checks. The lane's words may be stored after
+   * it, and {@link #activate} is the last step.
    *
-   * @param words one word for each bucket; only read during the call
+   * @param words one word for each bucket
+   * @return why the snapshot is not installed; null if it may be
    */
-  IngestResult installSnapshot(
-      ProducerIdentity from, LaneLease under, long sequence, long[] words, ActivationGuard guard) {
+  @Nullable IngestResult beginSnapshot(
+      ProducerIdentity from, LaneLease under, long sequence, long[] words) {
     if (isForeign(under)) {
       return IngestResult.IGNORED_FOREIGN_LEASE;
     }
@@ -214,7 +216,13 @@ final class LaneIngestor implements AutoCloseable {
       return deactivate(new LaneFault.SnapshotWhileReady(installed, sequence), point);
     }
     index.withdraw(lane);
-    table.storeColumn(lane, words);
+    return null;
+  }
+
+  /**
+   * The last step: the words of a snapshot that {@link #beginSnapshot} let pass are in the table.
+   */
+  IngestResult activate(long sequence, ActivationGuard guard) {
     return guard.activate(() -> publish(sequence))
         ? IngestResult.SNAPSHOT_INSTALLED
         : IngestResult.AWAITING_SNAPSHOT;

@@ -22,6 +22,9 @@ import java.lang.invoke.VarHandle;
 final class TransposedTable {
   static final int FIRST_ROW = 6;
 
+  /** Words of a slice of the table that stays in a core's own cache while its lanes are stored. */
+  private static final int SLICE_WORDS = 1 << 13;
+
   private static final VarHandle WORDS = MethodHandles.arrayElementVarHandle(long[].class);
 
   private final long[] words;
@@ -94,11 +97,61 @@ final class TransposedTable {
    * @param column one word for each bucket
    */
   void storeColumn(int lane, long[] column) {
+    storeOne(lane, column, 0, buckets);
+  }
+
+  /**
+   * Stores whole lanes. A lane alone moves eight times its size from memory and as much back; lanes
+   * that come together share their lines, slice by slice, four at a time.
+   *
+   * @param lanes different lanes
+   * @param columns for each of them one word for each bucket
+   * @param count how many of both count
+   */
+  void storeColumns(int[] lanes, long[][] columns, int count) {
+    if (count == 1) {
+      storeColumn(lanes[0], columns[0]);
+      return;
+    }
+    int slice = SLICE_WORDS >> widthShift;
+    for (int from = 0; from < buckets; from += slice) {
+      int to = Math.min(buckets, from + slice);
+      int i = 0;
+      for (; i + 4 <= count; i += 4) {
+        storeFour(lanes, columns, i, from, to);
+      }
+      for (; i < count; i++) {
+        storeOne(lanes[i], columns[i], from, to);
+      }
+    }
+  }
+
+  private void storeOne(int lane, long[] column, int from, int to) {
     long[] table = words;
     int step = 1 << widthShift;
-    int index = FIRST_ROW + lane;
-    for (int i = 0; i < column.length; i++, index += step) {
+    int index = row(from) + lane;
+    for (int i = from; i < to; i++, index += step) {
       WORDS.setOpaque(table, index, column[i]);
+    }
+  }
+
+  private void storeFour(int[] lanes, long[][] columns, int first, int from, int to) {
+    long[] table = words;
+    int lane = lanes[first];
+    int second = lanes[first + 1] - lane;
+    int third = lanes[first + 2] - lane;
+    int fourth = lanes[first + 3] - lane;
+    long[] a = columns[first];
+    long[] b = columns[first + 1];
+    long[] c = columns[first + 2];
+    long[] d = columns[first + 3];
+    int step = 1 << widthShift;
+    int index = row(from) + lane;
+    for (int i = from; i < to; i++, index += step) {
+      WORDS.setOpaque(table, index, a[i]);
+      WORDS.setOpaque(table, index + second, b[i]);
+      WORDS.setOpaque(table, index + third, c[i]);
+      WORDS.setOpaque(table, index + fourth, d[i]);
     }
   }
 

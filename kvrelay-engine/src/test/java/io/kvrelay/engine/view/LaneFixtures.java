@@ -67,6 +67,23 @@ final class LaneFixtures {
     return words;
   }
 
+  /** What a worker does with a snapshot that comes alone. */
+  static IngestResult install(
+      LaneIngestor ingestor,
+      TransposedTable table,
+      ProducerIdentity identity,
+      LaneLease lease,
+      long sequence,
+      long[] words,
+      LaneIngestor.ActivationGuard guard) {
+    IngestResult refused = ingestor.beginSnapshot(identity, lease, sequence, words);
+    if (refused != null) {
+      return refused;
+    }
+    table.storeColumn(ingestor.lane(), words);
+    return ingestor.activate(sequence, guard);
+  }
+
   static LaneDelta delta(int lane, long epoch, long base, long sequence, long... bucketsAndWords) {
     return delta(identity(lane), lease(lane, epoch), base, sequence, bucketsAndWords);
   }

@@ -99,7 +99,8 @@ class LaneIndexTest {
     LaneIndex index = new LaneIndex(manifest(1));
     LaneIngestor ingestor = index.claimLane(0);
     ingestor.assign(identity(0), lease(0, 1));
-    ingestor.installSnapshot(identity(0), lease(0, 1), 5, words(3), LaneIngestor.ALWAYS);
+    LaneFixtures.install(
+        ingestor, index.table(), identity(0), lease(0, 1), 5, words(3), LaneIngestor.ALWAYS);
     assertThat(index.readyLanes()).isEqualTo(1);
     ingestor.close();
     assertThat(index.readyLanes()).isZero();
@@ -132,7 +133,8 @@ class LaneIndexTest {
     LaneIndex index = new LaneIndex(manifest(1));
     LaneIngestor owner = index.claimLane(0);
     owner.assign(identity(0), lease(0, 1));
-    owner.installSnapshot(identity(0), lease(0, 1), 0, words(1), LaneIngestor.ALWAYS);
+    LaneFixtures.install(
+        owner, index.table(), identity(0), lease(0, 1), 0, words(1), LaneIngestor.ALWAYS);
     LaneIndex.Capture before = index.capture();
 
     owner.close();
@@ -150,7 +152,8 @@ class LaneIndexTest {
     LaneIndex index = new LaneIndex(manifest(1));
     LaneIngestor owner = index.claimLane(0);
     owner.assign(identity(0), lease(0, 1));
-    owner.installSnapshot(identity(0), lease(0, 1), 0, words(1), LaneIngestor.ALWAYS);
+    LaneFixtures.install(
+        owner, index.table(), identity(0), lease(0, 1), 0, words(1), LaneIngestor.ALWAYS);
     owner.close();
     index.releaseLane(0);
     index.bindLane(pool(1));

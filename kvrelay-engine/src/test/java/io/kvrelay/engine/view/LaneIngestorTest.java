@@ -29,8 +29,14 @@ class LaneIngestorTest {
   private final LaneIngestor ingestor = index.claimLane(LANE);
 
   private IngestResult install(long epoch, long sequence, long[] words) {
-    return ingestor.installSnapshot(
-        identity(LANE), lease(LANE, epoch), sequence, words, LaneIngestor.ALWAYS);
+    return LaneFixtures.install(
+        ingestor,
+        index.table(),
+        identity(LANE),
+        lease(LANE, epoch),
+        sequence,
+        words,
+        LaneIngestor.ALWAYS);
   }
 
   private void readyAt(long sequence) {
@@ -250,13 +256,15 @@ class LaneIngestorTest {
         new LaneFault.WrongIdentity(identity(LANE), other),
         FailurePoint.GAP_OR_MALFORMED_BEFORE_WRITE);
     assertDeactivated(
-        ingestor.installSnapshot(other, lease(LANE, 1), 9, words(9), LaneIngestor.ALWAYS),
+        LaneFixtures.install(
+            ingestor, index.table(), other, lease(LANE, 1), 9, words(9), LaneIngestor.ALWAYS),
         new LaneFault.WrongIdentity(identity(LANE), other),
         FailurePoint.INACTIVE_SNAPSHOT_INSTALL_FAILURE);
     assertThat(index.table().copyColumn(LANE)).containsOnly(0);
     readyAgain();
     assertDeactivated(
-        ingestor.installSnapshot(other, lease(LANE, 1), 1, words(9), LaneIngestor.ALWAYS),
+        LaneFixtures.install(
+            ingestor, index.table(), other, lease(LANE, 1), 1, words(9), LaneIngestor.ALWAYS),
         new LaneFault.WrongIdentity(identity(LANE), other),
         FailurePoint.GAP_OR_MALFORMED_BEFORE_WRITE);
   }
@@ -332,7 +340,14 @@ class LaneIngestorTest {
   void aGuardThatRefusesLeavesTheLaneUnreadable() {
     ingestor.assign(identity(LANE), lease(LANE, 1));
     assertThat(
-            ingestor.installSnapshot(identity(LANE), lease(LANE, 1), 4, words(8), publish -> false))
+            LaneFixtures.install(
+                ingestor,
+                index.table(),
+                identity(LANE),
+                lease(LANE, 1),
+                4,
+                words(8),
+                publish -> false))
         .isEqualTo(IngestResult.AWAITING_SNAPSHOT);
     assertThat(index.readyLanes()).isZero();
     assertThat(index.table().copyColumn(LANE)).containsOnly(8);
