@@ -129,10 +129,8 @@ final class LineageMap extends TwoChoiceTable {
   }
 
   @Override
-  void addChunk(int chunk, long oldTags, long[] oldEntries) {
-    for (long taken = oldTags & Chunks.TAKEN; taken != 0; taken &= taken - 1) {
-      int at = word(8 * chunk + Chunks.slot(taken));
-      insert(oldEntries[at], oldEntries[at + 1]);
-    }
+  void addOld(int position, long tag, long[] oldEntries) {
+    int at = word(position);
+    insert(oldEntries[at], oldEntries[at + 1]);
   }
 }

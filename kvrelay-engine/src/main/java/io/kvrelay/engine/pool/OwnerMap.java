@@ -229,12 +229,8 @@ final class OwnerMap extends TwoChoiceTable {
   }
 
   @Override
-  void addChunk(int chunk, long oldTags, long[] oldEntries) {
-    for (long taken = oldTags & Chunks.TAKEN; taken != 0; taken &= taken - 1) {
-      int slot = Chunks.slot(taken);
-      long entry = oldEntries[index(8 * chunk + slot)];
-      long key = (entry & KEY_BITS) | ((oldTags >>> (8 * slot)) & 0x7F);
-      entries[index(claim(key))] = entry;
-    }
+  void addOld(int position, long tag, long[] oldEntries) {
+    long entry = oldEntries[index(position)];
+    entries[index(claim((entry & KEY_BITS) | (tag & 0x7F)))] = entry;
   }
 }

@@ -72,8 +72,8 @@ abstract class TwoChoiceTable {
 
   abstract void moveEntry(int from, int to);
 
-  /** Adds the entries of one chunk of an old table, whose tags these are. */
-  abstract void addChunk(int chunk, long oldTags, long[] oldEntries);
+  /** Adds the entry that an old table has at a position with this tag. */
+  abstract void addOld(int position, long tag, long[] oldEntries);
 
   final int size() {
     return size;
@@ -359,7 +359,12 @@ abstract class TwoChoiceTable {
     tags = newTags;
     shape((int) newChunks);
     for (int chunk = 0; chunk < oldTags.length; chunk++) {
-      addChunk(chunk, oldTags[chunk], oldEntries);
+      long word = oldTags[chunk];
+      for (int slot = 0; slot < Chunks.SLOTS; slot++, word >>>= 8) {
+        if ((word & 0x80) != 0) {
+          addOld(8 * chunk + slot, word & 0xFF, oldEntries);
+        }
+      }
     }
   }
 }
