@@ -35,7 +35,10 @@ class ServedReplayTest {
 
   @TempDir private Path directory;
 
-  /** A few workers that store chains of blocks and drop some of them. */
+  /**
+   * A few workers that store chains of blocks and drop some of them. The last event is a store:
+   * whoever has seen all words has seen every event.
+   */
   private String recording(int events) throws IOException {
     SplittableRandom random = new SplittableRandom(7);
     List<String> lines = new ArrayList<>();
@@ -46,7 +49,7 @@ class ServedReplayTest {
         blocks.append(k == 0 ? "" : ",");
         blocks.append("{\"block_hash\":" + hash + ",\"tokens_hash\":" + 7 * hash + "}");
       }
-      boolean removal = i % 5 == 4;
+      boolean removal = i % 5 == 3;
       String data =
           removal
               ? "\"removed\":{\"block_hashes\":[" + random.nextInt(1 << 20) + "]}"
