@@ -588,6 +588,23 @@ class PoolStateTest {
     assertThat(admitted).isPositive();
   }
 
+  /** Below the design load of 0.8 a window for each relocation would only be memory. */
+  @Test
+  void onlyAFilterAboveItsLoadReservesARelocationForEveryNewBlock() {
+    int buckets = 16_384;
+    PoolState empty = pool(50_000, NEVER);
+    apply(empty, store(A, range(1, 100)));
+    PoolState loaded = pool(50_000, NEVER);
+    for (int i = 0; i < 53_000; i += 100) {
+      apply(loaded, store(A, range(1000L * i, 1000 * i + 99)));
+      loaded.drain();
+    }
+    assertThat(empty.statistics().buckets()).isEqualTo(buckets);
+
+    assertThat(empty.statistics().windowBytes()).isLessThan(buckets / 8 + 12 * 1000);
+    assertThat(loaded.statistics().windowBytes()).isEqualTo(buckets / 8 + 12 * buckets);
+  }
+
   @Test
   void storingAResidentBlockAgainChangesNothingButTheCadence() {
     apply(store(A, 1));
