@@ -51,6 +51,7 @@ public final class KvRouter {
   private final RouterConfig config;
   private final AtomicLong turns = new AtomicLong();
   private final Map<RoutingReason, LongAdder> decisions = new EnumMap<>(RoutingReason.class);
+  private final LongAdder refusedLoads = new LongAdder();
 
   private KvRouter(KvGlobalView view, RouterConfig config) {
     this.view = view;
@@ -123,6 +124,16 @@ public final class KvRouter {
     return counts;
   }
 
+  /**
+   * Figures of the host's {@link RecentLoad} that were negative, infinite or not a number. Such a
+   * load counts as unknown.
+   *
+   * @return how many since the router was created
+   */
+  public long refusedRecentLoads() {
+    return refusedLoads.sum();
+  }
+
   private static RoutingDecision empty(RoutingReason reason, PrefixMatch match) {
     return new RoutingDecision(reason, match.status(), List.of(), match.detail());
   }
@@ -138,7 +149,7 @@ public final class KvRouter {
       return ranking.decide(RoutingReason.NONE_READY, match, null);
     }
     RankedPool best = ranking.best(Verdict.OUTRANKED);
-    if (best != null && isWorthFollowing(best)) {
+    if (best != null && ranking.isWorthFollowing(config)) {
       return ranking.decide(RoutingReason.PREFIX, match, best);
     }
     RankedPool fallback = fallback(ranking.ready());
@@ -159,10 +170,19 @@ public final class KvRouter {
   private List<PoolCandidate> candidates(PrefixMatch match) {
     List<PoolCandidate> candidates = new ArrayList<>(match.pools().size());
     for (PoolMatch pool : match.pools()) {
-      OptionalDouble recent = config.recentLoad().of(pool.poolId().dcId());
-      candidates.add(new PoolCandidate(pool, recent));
+      candidates.add(new PoolCandidate(pool, recentLoad(pool.poolId().dcId())));
     }
     return candidates;
+  }
+
+  private OptionalDouble recentLoad(DcId dcId) {
+    OptionalDouble recent = config.recentLoad().of(dcId);
+    double figure = recent.orElse(0);
+    if (figure >= 0 && figure < Double.POSITIVE_INFINITY) {
+      return recent;
+    }
+    refusedLoads.increment();
+    return OptionalDouble.empty();
   }
 
   /** The mean is over data centers, however many pools each has. */
@@ -217,11 +237,6 @@ public final class KvRouter {
     return new RankedPool(candidate, verdict, OptionalDouble.empty(), why);
   }
 
-  private boolean isWorthFollowing(RankedPool best) {
-    return config.fallback().kind() == Fallback.Kind.NONE
-        || best.candidate().reusableTokens() >= config.minPrefixTokens();
-  }
-
   private @Nullable RankedPool fallback(List<RankedPool> ready) {
     return switch (config.fallback().kind()) {
       case NONE -> null;
@@ -264,6 +279,14 @@ public final class KvRouter {
       return ready;
     }
 
+    /** Whether anyone within the load limit has a prefix that is long enough, if that matters. */
+    boolean isWorthFollowing(RouterConfig config) {
+      return config.fallback().kind() == Fallback.Kind.NONE
+          || pools.stream()
+              .filter(pool -> pool.verdict() == Verdict.OUTRANKED)
+              .anyMatch(pool -> pool.candidate().reusableTokens() >= config.minPrefixTokens());
+    }
+
     @Nullable RankedPool best(Verdict among) {
       return pools.stream().filter(pool -> pool.verdict() == among).min(BEST_FIRST).orElse(null);
     }
@@ -278,7 +301,7 @@ public final class KvRouter {
       pools.stream()
           .filter(pool -> !pool.equals(chosen))
           .sorted(Comparator.comparing(RankedPool::verdict).thenComparing(BEST_FIRST))
-          .forEach(pool -> ordered.add(chosen == null ? pool : compared(pool, chosen)));
+          .forEach(pool -> ordered.add(chosen == null ? pool : compared(pool, chosen, reason)));
       return new RoutingDecision(reason, match.status(), ordered, match.detail());
     }
 
@@ -291,17 +314,18 @@ public final class KvRouter {
       };
     }
 
-    private static RankedPool compared(RankedPool pool, RankedPool chosen) {
+    private static RankedPool compared(RankedPool pool, RankedPool chosen, RoutingReason reason) {
       if (pool.verdict() != Verdict.OUTRANKED) {
         return pool;
       }
-      return new RankedPool(pool.candidate(), pool.verdict(), pool.score(), lostBy(pool, chosen));
+      String why =
+          reason == RoutingReason.PREFIX
+              ? lostBy(pool, chosen)
+              : "no prefix worth following: the fallback decided";
+      return new RankedPool(pool.candidate(), pool.verdict(), pool.score(), why);
     }
 
     private static String lostBy(RankedPool pool, RankedPool chosen) {
-      if (chosen.verdict() != Verdict.OUTRANKED) {
-        return "no prefix worth following: the fallback decided";
-      }
       double score = pool.score().orElseThrow();
       double best = chosen.score().orElseThrow();
       if (score != best) {

@@ -13,7 +13,8 @@ public interface RecentLoad {
    * One data center's figure.
    *
    * @param dcId the data center
-   * @return a finite value of at least 0 in any one unit, or nothing if unknown
+   * @return a finite value of at least 0 in any one unit, or nothing if unknown; anything else is
+   *     taken for unknown and counted
    */
   OptionalDouble of(DcId dcId);
 }

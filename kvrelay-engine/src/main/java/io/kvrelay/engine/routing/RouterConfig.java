@@ -100,7 +100,7 @@ public final class RouterConfig {
     private RecentLoad recentLoad = dcId -> OptionalDouble.empty();
     private double maxRecentLoadFactor = 1.25;
     private Fallback fallback = Fallback.none();
-    private long minPrefixTokens;
+    private long minPrefixTokens = 1;
     private boolean allowUnknownReadiness;
 
     private Builder() {}
@@ -160,10 +160,10 @@ public final class RouterConfig {
     }
 
     /**
-     * Sets {@code min_prefix_tokens}: with a fallback, a request whose best prefix is shorter takes
-     * the fallback. 0 follows every answer, a depth of 0 included.
+     * Sets {@code min_prefix_tokens}: with a fallback, a request of which no candidate within the
+     * load limit holds so many tokens takes the fallback.
      *
-     * @param tokens at least 0
+     * @param tokens at least 0; 1 unless set; 0 follows every answer, a depth of 0 included
      * @return this
      */
     public Builder minPrefixTokens(long tokens) {

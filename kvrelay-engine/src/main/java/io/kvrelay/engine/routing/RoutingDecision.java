@@ -65,10 +65,14 @@ public record RoutingDecision(
           .append(": ")
           .append(ranked.verdict())
           .append(", depth ")
-          .append(match.hasAnswer() ? match.depth() + " blocks" : "unknown")
-          .append(", saves ")
-          .append(ranked.candidate().reusableTokens())
-          .append(" tokens, ")
+          .append(
+              match.hasAnswer()
+                  ? match.depth()
+                      + " blocks, saves "
+                      + ranked.candidate().reusableTokens()
+                      + " tokens"
+                  : "unknown")
+          .append(", ")
           .append(match.readiness())
           .append(", load ")
           .append(match.load())

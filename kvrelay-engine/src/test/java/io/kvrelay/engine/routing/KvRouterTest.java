@@ -369,6 +369,61 @@ class KvRouterTest {
   }
 
   @Test
+  void aPromptThatNobodyHoldsTakesTheFallbackWithoutFurtherSettings() {
+    RoutingDecision decision =
+        router(RouterConfig.builder().fallback(Fallback.nearestReady(dc -> 10 - dc.value())))
+            .decide(answer(ready(1, 0), ready(9, 0)));
+    assertThat(decision.reason()).isEqualTo(RoutingReason.NEAREST_READY);
+    assertThat(dc(decision)).isEqualTo(9);
+  }
+
+  @Test
+  void whatLostAgainstAFallbackIsToldSo() {
+    RoutingDecision decision =
+        router(
+                RouterConfig.builder()
+                    .minPrefixTokens(4 * BLOCK)
+                    .fallback(Fallback.nearestReady(dc -> dc.value())))
+            .decide(answer(ready(1, 0), ready(9, 3)));
+    assertThat(decision.reason()).isEqualTo(RoutingReason.NEAREST_READY);
+    assertThat(dc(decision)).isEqualTo(1);
+    assertThat(ranked(decision, 9).why()).contains("the fallback decided");
+  }
+
+  @Test
+  void aDeepPrefixThatTheScorerRatesLowIsStillWorthFollowing() {
+    RoutingDecision decision =
+        router(
+                RouterConfig.builder()
+                    .minPrefixTokens(5 * BLOCK)
+                    .scorer(c -> c.dcId().value())
+                    .fallback(Fallback.nearestReady(dc -> dc.value())))
+            .decide(answer(ready(1, 9), ready(2, 0)));
+    assertThat(decision.reason()).isEqualTo(RoutingReason.PREFIX);
+    assertThat(dc(decision)).isEqualTo(2);
+    assertThat(ranked(decision, 1).why()).isEqualTo("score 1.0 against 2.0");
+  }
+
+  @Test
+  void aRecentLoadThatIsNoFigureIsUnknownAndCounted() {
+    for (double wrong : new double[] {Double.NaN, -1, Double.POSITIVE_INFINITY}) {
+      Map<Long, Double> loads = Map.of(1L, 300.0, 2L, 1.0, 3L, wrong);
+      KvRouter router =
+          router(RouterConfig.builder().recentLoad(dc -> OptionalDouble.of(loads.get(dc.value()))));
+      RoutingDecision decision = router.decide(answer(ready(1, 9), ready(2, 1), ready(3, 0)));
+      assertThat(verdict(decision, 1)).as("%s", wrong).isEqualTo(Verdict.ABOVE_LOAD_LIMIT);
+      assertThat(ranked(decision, 3).candidate().recentLoad()).isEmpty();
+      assertThat(router.refusedRecentLoads()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void anUnknownDepthIsNotExplainedAsZero() {
+    String text = router(RouterConfig.builder()).decide(answer(ready(1, -1))).explain();
+    assertThat(text).contains("depth unknown, READY").doesNotContain("saves 0");
+  }
+
+  @Test
   void roundRobinTakesReadyPoolsInTurn() {
     KvRouter router =
         router(RouterConfig.builder().minPrefixTokens(1).fallback(Fallback.roundRobin()));
