@@ -3,7 +3,7 @@ package io.kvrelay.engine.view;
 import java.time.Duration;
 
 /**
- * Bounds of an ingestion pool. Immutable.
+ * Bounds of an ingestion pool. Durations beyond 292 years are taken for 292 years. Immutable.
  *
  * @param workers serial workers that the lanes are spread over
  * @param queueCapacity commands that wait for one worker, all its lanes together
@@ -18,6 +18,8 @@ record IngestionConfig(
     Duration controlTimeout,
     long maxOutstandingImages,
     Duration maxDirtyToAppliedAge) {
+  private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE); // 292 years
+
   static final IngestionConfig DEFAULT =
       new IngestionConfig(4, 256, Duration.ofSeconds(10), 0, Duration.ofMillis(10));
 
@@ -44,6 +46,13 @@ record IngestionConfig(
         LaneError.INVALID_DIRTY_TO_APPLIED_AGE,
         "maxDirtyToAppliedAge",
         maxDirtyToAppliedAge);
+    controlTimeout = capped(controlTimeout);
+    maxDirtyToAppliedAge = capped(maxDirtyToAppliedAge);
+  }
+
+  /** What a clock of nanoseconds can hold: more is for ever as well. */
+  private static Duration capped(Duration duration) {
+    return duration.compareTo(LONGEST) > 0 ? LONGEST : duration;
   }
 
   private static boolean isPositive(Duration duration) {

@@ -32,7 +32,8 @@ final class IngestionPool {
   private final LaneIndex index;
   private final IngestionConfig config;
   private final RelayRuntime runtime;
-  private final IngestWorker[] workers;
+  private final IngestProbe probe;
+  private final AtomicReferenceArray<IngestWorker> workers;
   private final AtomicReferenceArray<@Nullable LaneAdmission> lanes;
   private final FaultChannel faultChannel;
   private final IngestionCounters counters = new IngestionCounters();
@@ -52,9 +53,10 @@ final class IngestionPool {
     this.index = index;
     this.config = config;
     this.runtime = runtime;
-    this.workers = new IngestWorker[config.workers()];
-    for (int i = 0; i < workers.length; i++) {
-      workers[i] = new IngestWorker(this, i, config.queueCapacity(), capacity, probe);
+    this.probe = probe;
+    this.workers = new AtomicReferenceArray<>(config.workers());
+    for (int i = 0; i < workers.length(); i++) {
+      workers.set(i, newWorker(i, capacity));
     }
     this.lanes = new AtomicReferenceArray<>(capacity);
     for (int lane = 0; lane < capacity; lane++) {
@@ -62,7 +64,7 @@ final class IngestionPool {
         lanes.set(lane, newAdmission(lane));
       }
     }
-    this.faultChannel = new FaultChannel(2 * capacity + workers.length);
+    this.faultChannel = new FaultChannel(2 * capacity + workers.length());
     this.maxOutstandingImages =
         config.maxOutstandingImages() == 0
             ? manifest.format().bucketCount()
@@ -71,8 +73,12 @@ final class IngestionPool {
     this.watchNanos = Math.min(MAX_WATCH_NANOS, Math.max(MIN_WATCH_NANOS, maxAgeNanos / 4));
   }
 
+  private IngestWorker newWorker(int id, int lanes) {
+    return new IngestWorker(this, id, config.queueCapacity(), lanes, probe);
+  }
+
   private LaneAdmission newAdmission(int lane) {
-    return new LaneAdmission(index, lane, workers[workerForLane(lane)], config.queueCapacity());
+    return new LaneAdmission(index, lane, workers.get(workerForLane(lane)), config.queueCapacity());
   }
 
   LaneIndex index() {
@@ -101,14 +107,14 @@ final class IngestionPool {
    */
   int workerForLane(int lane) {
     long mixed = SplitMix64.mix(index.manifest().consumerInstance() ^ (lane * SplitMix64.GAMMA));
-    return (int) Long.remainderUnsigned(mixed, workers.length);
+    return (int) Long.remainderUnsigned(mixed, workers.length());
   }
 
-  /** The lowest worker that failed, or -1. */
+  /** The lowest worker that failed and was not replaced, or -1. */
   int failedWorker() {
-    for (IngestWorker worker : workers) {
-      if (worker.isFailed()) {
-        return worker.id();
+    for (int i = 0; i < workers.length(); i++) {
+      if (workers.get(i).isFailed()) {
+        return i;
       }
     }
     return -1;
@@ -404,16 +410,32 @@ final class IngestionPool {
     return runtime.schedule(config.controlTimeout().toNanos(), task);
   }
 
-  /** A worker that lives, the lane's own if possible; null if none does. */
+  /**
+   * A worker that lives, the lane's own if possible. If all have failed, the lane's own is
+   * replaced: a failed one has let go of everything. Null once the pool was shut down.
+   */
   @Nullable IngestWorker livingWorker(int lane) {
     int first = workerForLane(lane);
-    for (int i = 0; i < workers.length; i++) {
-      IngestWorker worker = workers[(first + i) % workers.length];
+    for (int i = 0; i < workers.length(); i++) {
+      IngestWorker worker = workers.get((first + i) % workers.length());
       if (!worker.isFailed()) {
         return worker;
       }
     }
-    return null;
+    return replace(first);
+  }
+
+  private synchronized @Nullable IngestWorker replace(int failed) {
+    if (shutDown) {
+      return null;
+    }
+    IngestWorker present = workers.get(failed);
+    if (!present.isFailed()) {
+      return present; // another lane was first
+    }
+    IngestWorker fresh = newWorker(failed, lanes.length());
+    workers.set(failed, fresh);
+    return fresh;
   }
 
   /** Reports a fault to whoever had the lane when it happened. */
@@ -464,7 +486,9 @@ final class IngestionPool {
    * @return a stage that completes once no worker owns anything any more
    */
   CompletionStage<Void> shutDown() {
-    shutDown = true;
+    synchronized (this) {
+      shutDown = true; // no worker is replaced from here on
+    }
     for (int i = 0; i < lanes.length(); i++) {
       LaneAdmission lane = lanes.get(i);
       if (lane != null) {
@@ -473,9 +497,9 @@ final class IngestionPool {
         }
       }
     }
-    CompletableFuture<?>[] ended = new CompletableFuture<?>[workers.length];
-    for (int i = 0; i < workers.length; i++) {
-      ended[i] = workers[i].shutDown().toCompletableFuture();
+    CompletableFuture<?>[] ended = new CompletableFuture<?>[workers.length()];
+    for (int i = 0; i < ended.length; i++) {
+      ended[i] = workers.get(i).shutDown().toCompletableFuture();
     }
     return CompletableFuture.allOf(ended);
   }

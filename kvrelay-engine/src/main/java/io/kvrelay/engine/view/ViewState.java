@@ -35,7 +35,8 @@ public record ViewState(
    * @param boundLanes bit i: lane i has a pool
    * @param readyLanes bit i: lane i may be read
    * @param bytes its memory
-   * @param failedWorker the lowest ingestion worker that failed, or -1; its lanes have moved on
+   * @param failedWorker the lowest ingestion worker that failed, or -1; its lanes move on with
+   *     their next leases, and once every worker has failed a new one takes its place
    * @param deltasRefused deltas that a lane did not admit
    * @param deltasDropped deltas dropped from a queue because their lane had been retired
    * @param faults lanes and workers that failed

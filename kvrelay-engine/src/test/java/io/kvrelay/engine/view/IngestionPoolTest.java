@@ -490,12 +490,45 @@ class IngestionPoolTest {
   }
 
   @Test
-  void withoutALivingWorkerNothingIsAssigned() {
-    configure(1, CONFIG.withWorkers(1));
+  void aPoolWhoseWorkersHaveAllFailedGetsANewOne() {
+    configure(2, CONFIG.withWorkers(1));
+    ready(0, 1, 4);
+    ready(1, 1, 4);
     failNextCommand();
-    assertThat(errorOf(assign(0, 1))).isEqualTo(LaneError.WORKER_FAILED);
     assertThat(errorOf(assign(0, 2))).isEqualTo(LaneError.WORKER_FAILED);
+    assertThat(index.readyLanes()).isZero();
+    assertThat(pool.failedWorker()).isZero();
+
+    ready(1, 2, 9);
+    ready(0, 3, 9);
+    assertThat(pool.admission(0).worker()).isSameAs(pool.admission(1).worker());
+    assertThat(pool.failedWorker()).isEqualTo(-1);
+    assertThat(pool.submitDelta(delta(1, 2, 9, 10, 1, 7))).isEqualTo(Admission.ADMITTED);
+    runtime.runUntilIdle();
+    assertThat(index.table().get(1, 1)).isEqualTo(7);
     assertThatWorkersFailed(1);
+  }
+
+  @Test
+  void aPoolThatWasShutDownGetsNoNewWorker() {
+    configure(1, CONFIG.withWorkers(1));
+    ready(0, 1, 4);
+    CompletionStage<Void> ended = pool.shutDown();
+    runtime.runUntilIdle();
+    assertThat(ended.toCompletableFuture()).isCompleted();
+    assertThat(errorOf(assign(0, 2))).isEqualTo(LaneError.WORKER_FAILED);
+    assertThat(pool.failedWorker()).isZero();
+  }
+
+  @Test
+  void anAgeOfCenturiesIsNoBoundAtAll() {
+    Duration centuries = Duration.ofSeconds(Long.MAX_VALUE);
+    configure(
+        1, CONFIG.withMaxDirtyToAppliedAge(centuries).withControlTimeout(centuries).withWorkers(1));
+    ready(0, 1, 4);
+    pool.submitDelta(delta(0, 1, 4, 5, 1, 7));
+    runtime.runUntilIdle();
+    assertThat(index.table().get(1, 0)).isEqualTo(7);
   }
 
   @Test
