@@ -221,8 +221,8 @@ final class PoolBoard {
   // The one step.
 
   private void reconcile() {
-    dropEmptyTables(); // their memory may be what somebody waits for
     Map<PoolId, Claim> wanted = claims();
+    dropEmptyTables(wanted); // their memory may be what somebody waits for
     Map<PoolId, PoolSlot> next = new LinkedHashMap<>();
     Set<Refusal> refused = duplicates(wanted);
     for (PoolSlot slot : slots.values()) {
@@ -238,7 +238,7 @@ final class PoolBoard {
     retain(next, wanted);
     countNew(refused);
     slots = Map.copyOf(next);
-    dropEmptyTables();
+    dropEmptyTables(wanted);
     publish();
     waiters.check();
   }
@@ -419,12 +419,21 @@ final class PoolBoard {
     return table;
   }
 
-  private void dropEmptyTables() {
+  /** Keeps the table of a pool that is released only to come back as another generation. */
+  private void dropEmptyTables(Map<PoolId, Claim> wanted) {
+    Set<ViewTable.Key> pending = new HashSet<>();
+    wanted.forEach(
+        (pool, claim) -> {
+          PoolSlot slot = slots.get(pool);
+          if (releasing.contains(pool) || (slot != null && slot.isPending())) {
+            pending.add(ViewTable.Key.of(claim.descriptor().producer()));
+          }
+        });
     Map<ViewTable.Key, ViewTable> left = new LinkedHashMap<>(tables);
     left.values()
         .removeIf(
             table -> {
-              if (table.isEmpty()) {
+              if (table.isEmpty() && !pending.contains(table.key())) {
                 table.shutDown();
                 return true;
               }

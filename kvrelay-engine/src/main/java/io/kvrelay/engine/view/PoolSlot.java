@@ -82,6 +82,10 @@ final class PoolSlot {
     return lane == -1;
   }
 
+  boolean isPending() {
+    return lane == PENDING;
+  }
+
   @Nullable FilterReplica replica() {
     return replica;
   }

@@ -195,6 +195,20 @@ class KvGlobalViewTest {
   }
 
   @Test
+  void aNewGenerationOfATablesOnlyPoolKeepsTheTable() {
+    show(relay, 1, filter(A, PROMPT));
+    rig.attach(relay);
+    ViewTable before = rig.view.board().slot(A.poolId()).table();
+    show(relay, 2, filter(producer(1, 1, 9, 5), first(PROMPT, 3)));
+    rig.settle();
+    assertThat(rig.only(PROMPT).depth()).isEqualTo(3);
+    assertThat(rig.view.board().slot(A.poolId()).table()).isNotNull().isSameAs(before);
+    relay.catalog.sendAll(new PoolCatalog(3, List.of()));
+    rig.settle();
+    assertThat(rig.view.state().tables()).isEmpty();
+  }
+
+  @Test
   void metadataAloneDoesNotRestartTheFilterStream() {
     show(relay, 1, filter(A, PROMPT));
     rig.attach(relay);
