@@ -32,12 +32,12 @@ final class LineageMap extends TwoChoiceTable {
     return 2 * index(position);
   }
 
-  /** Loads the entries at positions. The result only keeps the loads alive. */
-  long touchEntries(int[] positions, int n) {
+  /** Loads the entries that were guessed. The result only keeps the loads alive. */
+  long touchEntries(int[] guesses, int n) {
     long[] e = entries;
     long sum = 0;
     for (int i = 0; i < n; i++) {
-      sum += e[word(positions[i])];
+      sum += e[word(load(guesses[i]))];
     }
     return sum;
   }
@@ -49,6 +49,14 @@ final class LineageMap extends TwoChoiceTable {
       sum += entries[word(8 * home(keys[indexes[i]]))];
     }
     return sum;
+  }
+
+  /** Position of the key, or {@link Chunks#NONE}, given a guess that is still good. */
+  int find(long key, int guess) {
+    if (guess == 0) {
+      return Chunks.NONE;
+    }
+    return guess > 0 && entries[word(guess)] == key ? guess : find(key);
   }
 
   /** Position of the key, or {@link Chunks#NONE}. */

@@ -47,14 +47,22 @@ final class OwnerMap extends TwoChoiceTable {
     return tagBytes() + 8L * entries.length + large.bytes();
   }
 
-  /** Loads the entries at positions. The result only keeps the loads alive. */
-  long touchEntries(int[] positions, int n) {
+  /** Loads the entries that were guessed. The result only keeps the loads alive. */
+  long touchEntries(int[] guesses, int n) {
     long[] e = entries;
     long sum = 0;
     for (int i = 0; i < n; i++) {
-      sum += e[index(positions[i])];
+      sum += e[index(load(guesses[i]))];
     }
     return sum;
+  }
+
+  /** Position of the key, or {@link Chunks#NONE}, given a guess that is still good. */
+  int find(long key, int guess) {
+    if (guess == 0) {
+      return Chunks.NONE;
+    }
+    return guess > 0 && ((entries[index(guess)] ^ key) & KEY_BITS) == 0 ? guess : find(key);
   }
 
   /** Position of the key, or {@link Chunks#NONE}. */

@@ -84,7 +84,7 @@ final class RemoveOperation {
   private void touchOwners(OwnerMap owners, LineageMap lineage, int n) {
     long sum = 0;
     for (int i = 0; i < n; i++) {
-      int position = lineage.find(scratch.keys[i]);
+      int position = lineage.find(scratch.keys[i], scratch.positions[i]);
       scratch.positions[i] = position;
       if (position >= 0) {
         sum += nameOwner(owners, i, lineage.valueAt(position));
@@ -106,7 +106,7 @@ final class RemoveOperation {
     int leaving = 0;
     for (int i = 0; i < n; i++) {
       if (scratch.positions[i] >= 0) {
-        int owner = owners.find(scratch.ownerKeys[i]);
+        int owner = owners.find(scratch.ownerKeys[i], scratch.ownerPositions[i]);
         long mix = 0;
         if (owner >= 0 && owners.isLastResident(owner)) {
           mix = state.addressing.mix(scratch.hashes[i]);

@@ -150,6 +150,7 @@ final class StoreOperation {
     try {
       lineage.reserve(fresh);
       if (state.owners.reserve(missing)) {
+        state.owners.guess(scratch.ownerKeys, scratch.ownerPositions, n);
         findOwners(state.owners, n);
       }
       refused =
@@ -213,9 +214,10 @@ final class StoreOperation {
     long[] keys = scratch.keys;
     long[] hashes = scratch.hashes;
     int[] mappings = scratch.mappings;
+    int[] positions = scratch.positions;
     int absent = 0;
     for (int i = 0; i < n; i++) {
-      int position = lineage.find(keys[i]);
+      int position = lineage.find(keys[i], positions[i]);
       if (position < 0) {
         mappings[i] = ABSENT;
         absent++;
@@ -280,7 +282,7 @@ final class StoreOperation {
     boolean complete = true;
     int absent = 0;
     for (int i = 0; i < n; i++) {
-      int owner = owners.find(ownerKeys[i]);
+      int owner = owners.find(ownerKeys[i], ownerPositions[i]);
       ownerPositions[i] = owner;
       if (owner < 0) {
         absent++;

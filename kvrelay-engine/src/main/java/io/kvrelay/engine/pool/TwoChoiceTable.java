@@ -23,6 +23,9 @@ abstract class TwoChoiceTable {
   private static final int WINDOW = 64;
   private static final long STRAY_ONE = 1L << 56;
 
+  /** In a guess: only a search can tell. */
+  private static final int SEARCH = 1 << 31;
+
   /** A home with this many strays has lost count: its number stays, and only costs probes. */
   private static final int STRAYS_MAX = 0xFF;
 
@@ -153,21 +156,32 @@ abstract class TwoChoiceTable {
   }
 
   /**
-   * For each key, the position where it probably is if it is there, or 0 if it is not: what to load
-   * before looking up. After {@link #touch}.
+   * For each key a guess of where it is, from its tags alone, so after {@link #touch}: 0 if it is
+   * not there, its probable position, or a negative number if only a search can tell. Good until
+   * the table changes.
    */
-  final void guess(long[] keys, int[] positions, int n) {
+  final void guess(long[] keys, int[] guesses, int n) {
     for (int i = 0; i < n; i++) {
-      positions[i] = guess(keys[i]);
+      guesses[i] = guess(keys[i]);
     }
   }
 
   private int guess(long key) {
     int home = home(key);
     int second = second(home, key);
-    long candidates = candidates(tags[home], tags[second], key);
+    long homeTags = tags[home];
+    long candidates = candidates(homeTags, tags[second], key);
     int any = (int) ((candidates | -candidates) >> 63);
-    return position(candidates, home, second) & any;
+    int position = position(candidates, home, second) & any;
+    // Position 0 reads like "not there", and behind a home with strays there are more chunks.
+    int isZero = any & ((position - 1) >> 31);
+    int hasStrays = (int) (-(homeTags >>> 56) >> 63);
+    return position | ((isZero | hasStrays) & SEARCH);
+  }
+
+  /** The position to load for a guess. */
+  static int load(int guess) {
+    return guess & ~SEARCH;
   }
 
   /** Position of a key that is in neither of its chunks. */

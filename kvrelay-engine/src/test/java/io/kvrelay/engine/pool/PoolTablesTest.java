@@ -30,6 +30,13 @@ class PoolTablesTest {
     };
   }
 
+  private static int guess(TwoChoiceTable table, long key) {
+    int[] guesses = {-7};
+    table.guess(new long[] {key}, guesses, 1);
+    assertThat(TwoChoiceTable.load(guesses[0])).isBetween(0, table.positions() - 1);
+    return guesses[0];
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"spread", "few chunks", "one chunk", "last chunk", "one tag"})
   void aLineageTableIsAMap(String shape) {
@@ -42,6 +49,7 @@ class PoolTablesTest {
       long key = keys.applyAsLong(random.nextInt(range));
       int position = table.find(key);
       assertThat(position >= 0).isEqualTo(model.containsKey(key));
+      assertThat(table.find(key, guess(table, key))).isEqualTo(position);
       if (position >= 0) {
         assertThat(table.valueAt(position)).isEqualTo(model.get(key));
       }
@@ -84,6 +92,7 @@ class PoolTablesTest {
       int range = i / 15_000 % 2 == 0 ? 2000 : 20;
       long key = keys.applyAsLong(random.nextInt(range));
       int position = table.find(key);
+      assertThat(table.find(key, guess(table, key))).isEqualTo(position);
       assertThat(position < 0 ? 0 : table.countAt(position, key))
           .isEqualTo(counts.getOrDefault(key, 0L));
       if (random.nextInt(20) < 11) {
