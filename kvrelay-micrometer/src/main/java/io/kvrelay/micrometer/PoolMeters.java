@@ -185,6 +185,11 @@ final class PoolMeters {
             "events",
             "Events that made a rank or the pool recover",
             PoolActorStatistics::faults),
+        counter(
+            "kvrelay.pool.dropped",
+            "events",
+            "Admitted events that were not applied because the pool was fenced",
+            PoolActorStatistics::droppedEvents),
         byName(
             true,
             "kvrelay.pool.batches",

@@ -7,7 +7,6 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
@@ -38,7 +37,8 @@ final class AdmissionGate {
   /**
    * Creates an open gate.
    *
-   * @param mailbox takes admitted commands, under the gate's lock: it only enqueues
+   * @param mailbox takes admitted commands, under the gate's lock: it only enqueues, and has room
+   *     for {@link #COMMANDS}
    * @param executor completes the stages of those who waited
    * @param refusal what a closed gate says
    */
@@ -72,9 +72,9 @@ final class AdmissionGate {
   }
 
   private void enter(PoolCommand command) {
+    mailbox.accept(command);
     freeCommands--;
     freePermits -= command.cost();
-    mailbox.accept(command);
   }
 
   /** Takes back what a command held, once it was processed, and lets in who fits now. */
@@ -84,18 +84,17 @@ final class AdmissionGate {
       freeCommands++;
       freePermits += command.cost();
       while (!line.isEmpty() && fits(line.element().command())) {
-        Waiting next = line.remove();
-        enter(next.command());
         if (admitted.isEmpty()) {
           admitted = new ArrayList<>();
         }
-        admitted.add(next);
+        admitted.add(line.element()); // first: this may find no memory
+        enter(line.remove().command());
       }
     }
     for (Waiting waiting : admitted) {
       try {
         waiting.admitted().completeAsync(() -> null, executor);
-      } catch (RejectedExecutionException stopped) {
+      } catch (RuntimeException | Error refused) {
         waiting.admitted().complete(null); // it is in the mailbox, and somebody may be waiting
       }
     }

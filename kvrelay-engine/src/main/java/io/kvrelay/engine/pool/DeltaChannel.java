@@ -1,5 +1,6 @@
 package io.kvrelay.engine.pool;
 
+import java.lang.System.Logger.Level;
 import java.lang.invoke.VarHandle;
 import org.jctools.queues.varhandle.SpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
@@ -17,6 +18,8 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 final class DeltaChannel implements DeltaReceiver {
+  private static final System.Logger LOG = System.getLogger(DeltaChannel.class.getName());
+
   private final SpscVarHandleArrayQueue<PoolDelta> queue = new SpscVarHandleArrayQueue<>(CAPACITY);
   private volatile boolean overrun;
   private volatile boolean ended;
@@ -52,7 +55,12 @@ final class DeltaChannel implements DeltaReceiver {
     VarHandle.fullFence();
     Runnable receiver = wake;
     if (receiver != null) {
-      receiver.run();
+      try {
+        receiver.run();
+      } catch (RuntimeException | Error e) {
+        // Its defect, and no reason to end a pool: what was handed over can still be polled.
+        LOG.log(Level.ERROR, "a delta receiver's signal failed", e);
+      }
     }
   }
 

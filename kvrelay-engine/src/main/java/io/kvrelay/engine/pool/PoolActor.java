@@ -18,8 +18,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Supplier;
-import org.jctools.queues.varhandle.MpscUnboundedVarHandleArrayQueue;
+import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  * becomes a fault once its publication is out.
  *
  * <p>Thread safe. Nothing here blocks except {@link #admitBlocking}. Stages complete on the pool's
- * thread, so what depends on them must be quick. The pool runs on the runtime's executor, never on
- * two threads at a time and on none while it has nothing to do.
+ * thread, or on that of whoever ends the pool, so what depends on them must be quick. The pool runs
+ * on the runtime's executor, never on two threads at a time and on none while it has nothing to do.
  *
  * <pre>
  *   field                     written by           read by
@@ -45,7 +44,6 @@ import org.jspecify.annotations.Nullable;
 public final class PoolActor implements PoolProducer {
   private static final System.Logger LOG = System.getLogger(PoolActor.class.getName());
   private static final int COMMANDS_PER_TURN = 64;
-  private static final int MAILBOX_CHUNK = 64;
   private static final long WAKE_INTERVAL_MILLIS = 100;
 
   private final ProducerIdentity identity;
@@ -54,8 +52,9 @@ public final class PoolActor implements PoolProducer {
   private final PoolPublisher publisher;
   private final PoolActorCounters counters = new PoolActorCounters();
   private final PublicationTimer timer;
-  private final MpscUnboundedVarHandleArrayQueue<PoolCommand> mailbox =
-      new MpscUnboundedVarHandleArrayQueue<>(MAILBOX_CHUNK);
+  // The gate admits no more than fit, so that nothing is allocated, and can fail, behind it.
+  private final MpscVarHandleArrayQueue<PoolCommand> mailbox =
+      new MpscVarHandleArrayQueue<>(AdmissionGate.COMMANDS);
   private final AdmissionGate gate;
   private final SerialTask task;
   private final PoolFaults faults;
@@ -67,6 +66,10 @@ public final class PoolActor implements PoolProducer {
   // The pool applies nothing while one of these is set.
   private @Nullable SnapshotCopy copy;
   private @Nullable PoolFault blockedFault;
+
+  // What the log has told.
+  private long loggedOmissions;
+  private long loggedUnknownRemovals;
 
   private boolean ended;
 
@@ -150,7 +153,10 @@ public final class PoolActor implements PoolProducer {
    * Publishes what is pending.
    *
    * @return a stage that completes, once everything admitted before is applied and published, with
-   *     the sequence that covers it (unsigned)
+   *     the sequence that covers it (unsigned). Fails with {@code RESOURCE_LIMIT} if there is no
+   *     memory for the images, which are tried again, and with {@code PUBLICATION_UNAVAILABLE} if
+   *     images could not be handed over since the lease had its snapshot: only the snapshot of a
+   *     new lease covers them
    */
   public CompletionStage<Long> flush() {
     return sendAndAwait(new PoolCommand.Flush());
@@ -160,7 +166,8 @@ public final class PoolActor implements PoolProducer {
    * Copies the filter as it stands after everything admitted before; lease and sequence stay as
    * they are. For comparing a consumer with its producer: the pool does nothing else meanwhile.
    *
-   * @return a stage with one word per bucket
+   * @return a stage with one word per bucket; fails with {@code RESOURCE_LIMIT}, and the pool goes
+   *     on, if there is no memory for them
    */
   public CompletionStage<long[]> filterWords() {
     return sendAndAwait(new PoolCommand.CopyFilter());
@@ -170,8 +177,9 @@ public final class PoolActor implements PoolProducer {
    * Removes every mapping of a rank and publishes.
    *
    * @param member the rank; an unknown one is a success
-   * @return a stage that completes once everything admitted before and the reset are applied, and
-   *     the tail is published; fails if the rank could not be cleared in two attempts
+   * @return a stage that completes once everything admitted before and the reset are applied and
+   *     published; if there is no memory for the images the timer publishes them. Fails if the rank
+   *     could not be cleared in two attempts
    */
   public CompletionStage<Void> resetRank(Member member) {
     return sendAndAwait(new PoolCommand.Reset(member));
@@ -191,8 +199,10 @@ public final class PoolActor implements PoolProducer {
    * Replaces the whole content of some ranks in one step, with at most one publication.
    *
    * @param replacements new content by rank; an empty one removes the rank. Handed over
-   * @return a stage that completes once the new state is in place and published; fails, with the
-   *     old state untouched, if it could not be built
+   * @return a stage that completes once the new state is in place and published, as of {@link
+   *     #resetRank}; fails, with the old state untouched, if it could not be built
+   * @throws IllegalArgumentException if a replacement is of another rank than its key
+   * @throws IllegalStateException if a replacement was handed over before
    */
   public CompletionStage<Void> replaceRanks(Map<Member, RankReplacement> replacements) {
     return sendAndAwait(new PoolCommand.Replace(replacements));
@@ -324,9 +334,12 @@ public final class PoolActor implements PoolProducer {
           publishNumbers();
           return;
         }
+        // Read before the mailbox: the gate was closed before this was set, so a mailbox that is
+        // found empty afterwards stays so.
+        boolean closing = shutdown;
         PoolCommand command = mailbox.poll();
         if (command == null) {
-          idle();
+          idle(closing);
           publishNumbers();
           return;
         }
@@ -340,9 +353,12 @@ public final class PoolActor implements PoolProducer {
     }
   }
 
-  private void idle() {
-    if (shutdown) {
+  private void idle(boolean closing) {
+    if (closing) {
       publish(state.drain());
+      if (state.isDeferred()) {
+        LOG.log(Level.WARNING, "pool " + identity + ": no memory for its last publication");
+      }
       end();
     } else if (timer.isDue()) {
       publish(state.drain());
@@ -386,9 +402,7 @@ public final class PoolActor implements PoolProducer {
     } else if (state.pendingEvents() == 1 || state.isDeferred()) {
       timer.arm();
     }
-    if (outcome.unknownRemovals() > 0) {
-      logSparsely("removals of unknown engine hashes", state.counters().unknownRemovals.get());
-    }
+    logNews();
     if (outcome.firstError() != null) {
       dispose(command, outcome.firstError());
     }
@@ -398,8 +412,7 @@ public final class PoolActor implements PoolProducer {
   private void dispose(PoolCommand.Event command, KvEventErrorKind kind) {
     PoolFault.Action action = EventDisposition.of(kind);
     if (action == null) {
-      logSparsely("capacity omissions", state.counters().capacityFailures.get());
-      return;
+      return; // a capacity omission
     }
     counters.faults.increment();
     KvEvent event = command.event;
@@ -413,19 +426,31 @@ public final class PoolActor implements PoolProducer {
     }
   }
 
-  /** Warns of the first and mentions each power of two. */
-  private void logSparsely(String what, long count) {
-    if (Long.bitCount(count) == 1) {
-      Level level = count == 1 ? Level.WARNING : Level.DEBUG;
-      LOG.log(level, () -> "pool " + identity + ": " + what + ", " + count + " so far");
+  private void logNews() {
+    PoolCounters numbers = state.counters();
+    loggedOmissions =
+        logSparsely("capacity omissions", loggedOmissions, numbers.capacityFailures.get());
+    loggedUnknownRemovals =
+        logSparsely(
+            "removals of unknown engine hashes",
+            loggedUnknownRemovals,
+            numbers.unknownRemovals.get());
+  }
+
+  /** Warns of the first, however many come at once, and mentions each power of two reached. */
+  private long logSparsely(String what, long before, long now) {
+    if (Long.highestOneBit(before) != Long.highestOneBit(now)) {
+      Level level = before == 0 ? Level.WARNING : Level.DEBUG;
+      LOG.log(level, () -> "pool " + identity + ": " + what + ", " + now + " so far");
     }
+    return now;
   }
 
   private void processBarrier(PoolCommand command) {
     if (command instanceof PoolCommand.Flush flush) {
-      drainAndComplete(flush, publisher::lastSequence);
+      flush(flush);
     } else if (command instanceof PoolCommand.CopyFilter copyFilter) {
-      copyFilter.done.complete(state.copyWords());
+      copyWords(copyFilter);
     } else if (command instanceof PoolCommand.Reset reset) {
       KvEventErrorKind error = state.removeRank(reset.member);
       // What is left is exact, so that a partial failure can be repeated.
@@ -437,6 +462,7 @@ public final class PoolActor implements PoolProducer {
       finish(removal, error, "removal of worker " + Long.toUnsignedString(removal.workerId));
     } else if (command instanceof PoolCommand.Replace replace) {
       finish(replace, state.replaceRanks(replace.replacements), "replacement of ranks");
+      logNews();
     } else if (command instanceof PoolCommand.Retire retire) {
       if (retire.stalled) {
         publisher.retireStalled(retire.lease);
@@ -448,25 +474,57 @@ public final class PoolActor implements PoolProducer {
     }
   }
 
+  private void copyWords(PoolCommand.CopyFilter command) {
+    long[] words;
+    try {
+      words = state.copyWords();
+    } catch (OutOfMemoryError e) {
+      command.done.completeExceptionally(failed("copy", KvEventErrorKind.ALLOCATION_FAILED));
+      return;
+    }
+    command.done.complete(words);
+  }
+
   private void finish(
       PoolCommand.Awaited<Void> command, @Nullable KvEventErrorKind error, String what) {
     if (error == null) {
-      drainAndComplete(command, () -> null);
-    } else {
-      command.done.completeExceptionally(failed(what, error));
+      drain();
+      command.done.complete(null);
+      return;
+    }
+    if (state.hasPending()) {
+      timer.arm(); // ranks that went before the one that failed
+    }
+    command.done.completeExceptionally(failed(what, error));
+    if (error == KvEventErrorKind.INDEXER_INVARIANT_VIOLATION) {
+      fence(error.wireName() + " at the " + what);
     }
   }
 
-  private <T> void drainAndComplete(PoolCommand.Awaited<T> command, Supplier<T> result) {
+  private void flush(PoolCommand.Flush command) {
+    drain();
+    if (state.isDeferred()) {
+      command.done.completeExceptionally(failed("publication", KvEventErrorKind.ALLOCATION_FAILED));
+    } else if (publisher.isBehind()) {
+      command.done.completeExceptionally(
+          new RelayException(
+              RelayErrorReason.PUBLICATION_UNAVAILABLE,
+              "pool "
+                  + identity
+                  + ": publications are lost until the next lease has its snapshot"));
+    } else {
+      command.done.complete(publisher.lastSequence());
+    }
+  }
+
+  private void drain() {
     publish(state.drain());
     if (state.isDeferred()) {
       timer.arm();
-      command.done.completeExceptionally(failed("publication", KvEventErrorKind.ALLOCATION_FAILED));
     } else {
       timer.disarm();
-      publishNumbers(); // whoever waited for this finds it in the statistics
-      command.done.complete(result.get());
     }
+    publishNumbers(); // whoever waits for this finds it in the statistics
   }
 
   private RelayException failed(String what, KvEventErrorKind error) {
@@ -539,7 +597,9 @@ public final class PoolActor implements PoolProducer {
       // The tail is where it was: the copy comes before the drain.
       command.done.completeExceptionally(failed("snapshot", KvEventErrorKind.ALLOCATION_FAILED));
     } else {
-      command.done.completeExceptionally(failure);
+      command.done.completeExceptionally(
+          new RelayException(
+              RelayErrorReason.INTERNAL, "the snapshot copy of " + identity + " died: " + failure));
       fence("the snapshot copy died: " + failure);
     }
   }
@@ -576,17 +636,23 @@ public final class PoolActor implements PoolProducer {
 
   private void end() {
     ended = true;
-    gate.close();
-    timer.disarm();
-    publisher.retireCurrent();
-    blockedFault = null;
-    refuseMailbox();
-    publishNumbers();
-    terminated.complete(null);
+    try {
+      gate.close();
+      timer.close();
+      publisher.retireCurrent();
+      blockedFault = null;
+      refuseMailbox();
+      publishNumbers();
+    } finally {
+      terminated.complete(null);
+    }
   }
 
   private void refuseMailbox() {
     for (PoolCommand command = mailbox.poll(); command != null; command = mailbox.poll()) {
+      if (command instanceof PoolCommand.Event) {
+        counters.droppedEvents.increment();
+      }
       command.refuse(refusal());
       gate.release(command);
     }

@@ -3,6 +3,7 @@ package io.kvrelay.engine.pool;
 /** What the actor counts beside its state. Written by the pool's task, read by any thread. */
 final class PoolActorCounters {
   final Cell appliedEvents = new Cell();
+  final Cell droppedEvents = new Cell();
   final Cell faults = new Cell();
   final Cell lastSequence = new Cell();
   final Cell leased = new Cell();
@@ -24,6 +25,7 @@ final class PoolActorCounters {
     return new PoolActorStatistics(
         pool,
         appliedEvents.get(),
+        droppedEvents.get(),
         faults.get(),
         lastSequence.get(),
         leased.get() != 0,

@@ -5,6 +5,7 @@ package io.kvrelay.engine.pool;
  *
  * @param pool the exact state's numbers
  * @param appliedEvents events taken from the mailbox
+ * @param droppedEvents events that were admitted and not applied, because the pool was fenced
  * @param faults events that became a fault
  * @param lastSequence sequence of the latest publication (unsigned)
  * @param leased whether a lease is current
@@ -19,6 +20,7 @@ package io.kvrelay.engine.pool;
 public record PoolActorStatistics(
     PoolStatistics pool,
     long appliedEvents,
+    long droppedEvents,
     long faults,
     long lastSequence,
     boolean leased,

@@ -1,5 +1,6 @@
 package io.kvrelay.engine.pool;
 
+import java.lang.System.Logger.Level;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import org.jspecify.annotations.Nullable;
@@ -9,6 +10,8 @@ import org.jspecify.annotations.Nullable;
  * it is fenced. Thread safe; nothing blocks.
  */
 public final class PoolFaults {
+  private static final System.Logger LOG = System.getLogger(PoolFaults.class.getName());
+
   /** Faults that wait before the pool does. */
   public static final int CAPACITY = 16;
 
@@ -40,7 +43,7 @@ public final class PoolFaults {
 
   /**
    * Sets the callback that is run, on a thread of the pool, after each fault. It is also run at
-   * once if one is waiting. It must return quickly.
+   * once if one is waiting. It must return quickly; what it throws is logged.
    *
    * @param handler the callback
    */
@@ -66,7 +69,12 @@ public final class PoolFaults {
       handler = wake;
     }
     if (handler != null) {
-      handler.run();
+      try {
+        handler.run();
+      } catch (RuntimeException | Error e) {
+        // Its defect, and no reason to end a pool: the fault can still be polled.
+        LOG.log(Level.ERROR, "a handler of pool faults failed", e);
+      }
     }
     return true;
   }

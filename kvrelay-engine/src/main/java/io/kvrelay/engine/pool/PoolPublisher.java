@@ -39,6 +39,7 @@ final class PoolPublisher {
   private @Nullable LaneLease lease;
   private @Nullable DeltaChannel channel;
   private @Nullable Fence fence;
+  private boolean behind;
 
   PoolPublisher(ProducerIdentity identity, long lastSequence) {
     this.identity = identity;
@@ -47,6 +48,7 @@ final class PoolPublisher {
 
   Result publish(BucketImages images) {
     if (fence != null) {
+      behind |= fence != Fence.LEASE_STALLED; // whose consumer knows that it has nothing
       return Result.REFUSED;
     }
     if (lease == null || channel == null) {
@@ -67,7 +69,16 @@ final class PoolPublisher {
 
   private Result fence(Fence reason) {
     fence = reason;
+    behind = true;
     return Result.FENCED;
+  }
+
+  /**
+   * Whether a batch was lost that a lease should have had: no sequence covers it before the next
+   * lease's snapshot.
+   */
+  boolean isBehind() {
+    return behind;
   }
 
   /** Whether no number is left. */
@@ -85,6 +96,7 @@ final class PoolPublisher {
     lease = next;
     channel = fresh;
     fence = null;
+    behind = false;
     return fresh;
   }
 

@@ -1,6 +1,7 @@
 package io.kvrelay.engine.pool;
 
 import io.kvrelay.api.runtime.RelayRuntime;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The delay after which a lone event is published. Arming and disarming cost nothing most of the
@@ -16,6 +17,7 @@ final class PublicationTimer {
   private boolean armed;
   private long deadline;
   private boolean scheduled;
+  private RelayRuntime.@Nullable Timer pending;
   private volatile boolean fired;
 
   PublicationTimer(RelayRuntime runtime, long delayNanos, Runnable wake) {
@@ -39,6 +41,15 @@ final class PublicationTimer {
     armed = false;
   }
 
+  /** For the last time: nothing stays scheduled. */
+  void close() {
+    armed = false;
+    RelayRuntime.Timer timer = pending;
+    if (timer != null) {
+      timer.cancel();
+    }
+  }
+
   /** Whether the delay is over; true once, and disarms. */
   boolean isDue() {
     if (!fired) {
@@ -60,7 +71,7 @@ final class PublicationTimer {
 
   private void schedule(long nanos) {
     scheduled = true;
-    runtime.schedule(nanos, this::fire);
+    pending = runtime.schedule(nanos, this::fire);
   }
 
   private void fire() {

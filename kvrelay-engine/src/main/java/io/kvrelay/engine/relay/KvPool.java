@@ -7,6 +7,7 @@ import io.kvrelay.api.ModelRegistration;
 import io.kvrelay.api.PoolDescriptor;
 import io.kvrelay.api.PoolLoad;
 import io.kvrelay.api.ProducerIdentity;
+import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.ServingState;
 import io.kvrelay.api.WorkerRole;
@@ -87,7 +88,7 @@ public final class KvPool implements AutoCloseable {
       case REJECT_SOURCE -> reject(fault);
       case RECOVER_RANK -> {
         recoveredRanks.increment();
-        ignoreFailure(actor.resetRank(fault.member()));
+        empty(fault.member());
       }
       case FENCE_PRODUCER ->
           handle.fence(fault.kind() + " at event " + Long.toUnsignedString(fault.eventId()));
@@ -98,10 +99,31 @@ public final class KvPool implements AutoCloseable {
     if (rejected.put(fault.member(), fault.publisherId()) == null) {
       rejectedSources.increment();
     }
-    ignoreFailure(actor.resetRank(fault.member()));
+    empty(fault.member());
   }
 
-  /** A reset fails only with the pool, which tells that itself. */
+  /**
+   * A rank that cannot be emptied would be routed to for ever: the next generation is without it.
+   */
+  private void empty(Member member) {
+    actor
+        .resetRank(member)
+        .exceptionally(
+            failure -> {
+              if (!isRefusal(failure)) {
+                handle.fence("rank " + member + " could not be emptied: " + failure.getMessage());
+              }
+              return null;
+            });
+  }
+
+  /** Whether a command failed because the pool is ending. */
+  private static boolean isRefusal(Throwable failure) {
+    return failure instanceof RelayException known
+        && known.reason() == RelayErrorReason.PUBLICATION_UNAVAILABLE;
+  }
+
+  /** The end of a pool is told by the pool itself. */
   private static void ignoreFailure(CompletionStage<Void> stage) {
     stage.exceptionally(failure -> null);
   }

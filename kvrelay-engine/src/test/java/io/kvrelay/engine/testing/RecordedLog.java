@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.logging.Handler;
+import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
@@ -31,6 +32,21 @@ public final class RecordedLog extends Handler implements AutoCloseable {
     return records.stream().map(LogRecord::getThrown).filter(Objects::nonNull).toList();
   }
 
+  /** Messages of one level that were logged while the logger let it through. */
+  public List<String> messages(Level level) {
+    return records.stream()
+        .filter(record -> record.getLevel().equals(level))
+        .map(LogRecord::getMessage)
+        .toList();
+  }
+
+  /** Lets every level through while this is open. */
+  public RecordedLog all() {
+    logger.setLevel(Level.ALL);
+    setLevel(Level.ALL);
+    return this;
+  }
+
   @Override
   public void publish(LogRecord record) {
     records.add(record);
@@ -43,5 +59,6 @@ public final class RecordedLog extends Handler implements AutoCloseable {
   public void close() {
     logger.removeHandler(this);
     logger.setUseParentHandlers(true);
+    logger.setLevel(null);
   }
 }
