@@ -188,7 +188,7 @@ final class PoolMeters {
         counter(
             "kvrelay.pool.dropped",
             "events",
-            "Admitted events that were not applied because the pool was fenced",
+            "Events that were not applied because the pool was fenced or had ended",
             PoolActorStatistics::droppedEvents),
         byName(
             true,

@@ -1,14 +1,13 @@
 package io.kvrelay.engine.pool;
 
 import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Bounds what waits in a pool's mailbox: 256 commands that together cost at most 65,536 blocks. Who
@@ -33,6 +32,7 @@ final class AdmissionGate {
   private int freeCommands = COMMANDS;
   private int freePermits = PERMITS;
   private boolean closed;
+  private long refusedEvents;
 
   /**
    * Creates an open gate.
@@ -63,6 +63,7 @@ final class AdmissionGate {
         line.add(waiting);
         return waiting.admitted();
       }
+      countRefused(command);
     }
     return CompletableFuture.failedStage(refusal.get());
   }
@@ -79,39 +80,58 @@ final class AdmissionGate {
 
   /** Takes back what a command held, once it was processed, and lets in who fits now. */
   void release(PoolCommand command) {
-    List<Waiting> admitted = List.of();
     synchronized (this) {
       freeCommands++;
       freePermits += command.cost();
-      while (!line.isEmpty() && fits(line.element().command())) {
-        if (admitted.isEmpty()) {
-          admitted = new ArrayList<>();
-        }
-        admitted.add(line.element()); // first: this may find no memory
-        enter(line.remove().command());
-      }
     }
-    for (Waiting waiting : admitted) {
-      try {
-        waiting.admitted().completeAsync(() -> null, executor);
-      } catch (RuntimeException | Error refused) {
-        waiting.admitted().complete(null); // it is in the mailbox, and somebody may be waiting
-      }
+    // One by one, without a list of them: who is in the mailbox is told whatever becomes of others.
+    for (Waiting next = enterNext(); next != null; next = enterNext()) {
+      tell(next.admitted());
+    }
+  }
+
+  private synchronized @Nullable Waiting enterNext() {
+    Waiting next = line.peek();
+    if (next == null || !fits(next.command())) {
+      return null;
+    }
+    enter(next.command());
+    return line.remove();
+  }
+
+  private void tell(CompletableFuture<Void> admitted) {
+    try {
+      admitted.completeAsync(() -> null, executor);
+    } catch (RuntimeException | Error refused) {
+      admitted.complete(null); // it is in the mailbox, and somebody may be waiting
     }
   }
 
   /** Lets nobody in any more; who waits is refused. What is in the mailbox stays. */
   void close() {
-    List<Waiting> refused;
-    synchronized (this) {
-      closed = true;
-      refused = new ArrayList<>(line);
-      line.clear();
+    for (Waiting next = closeAndTakeNext(); next != null; next = closeAndTakeNext()) {
+      RuntimeException reason = refusal.get();
+      next.command().refuse(reason);
+      next.admitted().completeExceptionally(reason);
     }
-    for (Waiting waiting : refused) {
-      waiting.command().refuse(refusal.get());
-      waiting.admitted().completeExceptionally(refusal.get());
+  }
+
+  private synchronized @Nullable Waiting closeAndTakeNext() {
+    closed = true;
+    Waiting next = line.poll();
+    if (next != null) {
+      countRefused(next.command());
     }
+    return next;
+  }
+
+  private void countRefused(PoolCommand command) {
+    refusedEvents += command instanceof PoolCommand.Event ? 1 : 0;
+  }
+
+  /** Events that were not let in because the gate was closed. */
+  synchronized long refusedEvents() {
+    return refusedEvents;
   }
 
   synchronized int usedCommands() {

@@ -29,8 +29,9 @@ import org.jspecify.annotations.Nullable;
  * event), and by every flush, reset, replacement and subscription. An event that cannot be applied
  * becomes a fault once its publication is out.
  *
- * <p>Thread safe. Nothing here blocks except {@link #admitBlocking}. Stages complete on the pool's
- * thread, or on that of whoever ends the pool, so what depends on them must be quick. The pool runs
+ * <p>Thread safe. Nothing here blocks except {@link #admitBlocking}. Stages complete on the thread
+ * that runs the pool, those of who waited for admission on the runtime's executor, and refused ones
+ * on the thread that asks or that ends the pool: what depends on them must be quick. The pool runs
  * on the runtime's executor, never on two threads at a time and on none while it has nothing to do.
  *
  * <pre>
@@ -179,7 +180,7 @@ public final class PoolActor implements PoolProducer {
    * @param member the rank; an unknown one is a success
    * @return a stage that completes once everything admitted before and the reset are applied and
    *     published; if there is no memory for the images the timer publishes them. Fails if the rank
-   *     could not be cleared in two attempts
+   *     could not be cleared in two attempts, and fences the pool if its state contradicts itself
    */
   public CompletionStage<Void> resetRank(Member member) {
     return sendAndAwait(new PoolCommand.Reset(member));
@@ -492,13 +493,13 @@ public final class PoolActor implements PoolProducer {
       command.done.complete(null);
       return;
     }
-    if (state.hasPending()) {
+    // Before the answer: whoever gets it finds the pool fenced, and for this reason.
+    if (error == KvEventErrorKind.INDEXER_INVARIANT_VIOLATION) {
+      fence(error.wireName() + " at the " + what);
+    } else if (state.hasPending()) {
       timer.arm(); // ranks that went before the one that failed
     }
     command.done.completeExceptionally(failed(what, error));
-    if (error == KvEventErrorKind.INDEXER_INVARIANT_VIOLATION) {
-      fence(error.wireName() + " at the " + what);
-    }
   }
 
   private void flush(PoolCommand.Flush command) {
@@ -599,7 +600,10 @@ public final class PoolActor implements PoolProducer {
     } else {
       command.done.completeExceptionally(
           new RelayException(
-              RelayErrorReason.INTERNAL, "the snapshot copy of " + identity + " died: " + failure));
+              RelayErrorReason.INTERNAL,
+              RelayErrorReason.INTERNAL.action(),
+              "the snapshot copy of " + identity + " died: " + failure,
+              failure));
       fence("the snapshot copy died: " + failure);
     }
   }

@@ -25,7 +25,7 @@ final class PoolActorCounters {
     return new PoolActorStatistics(
         pool,
         appliedEvents.get(),
-        droppedEvents.get(),
+        droppedEvents.get() + gate.refusedEvents(),
         faults.get(),
         lastSequence.get(),
         leased.get() != 0,

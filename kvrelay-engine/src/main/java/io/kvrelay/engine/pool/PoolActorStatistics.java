@@ -5,7 +5,8 @@ package io.kvrelay.engine.pool;
  *
  * @param pool the exact state's numbers
  * @param appliedEvents events taken from the mailbox
- * @param droppedEvents events that were admitted and not applied, because the pool was fenced
+ * @param droppedEvents events that were not applied because the pool ended: a fence discarded them,
+ *     or they were not admitted any more, which their stages told
  * @param faults events that became a fault
  * @param lastSequence sequence of the latest publication (unsigned)
  * @param leased whether a lease is current

@@ -197,7 +197,9 @@ public final class KvPool implements AutoCloseable {
    * Publishes what is pending at once.
    *
    * @return a future of the sequence that covers every event admitted before; wait for it with
-   *     {@code KvGlobalView.awaitSequence} for an exact drain. Fails like {@link #apply(KvEvent)}
+   *     {@code KvGlobalView.awaitSequence} for an exact drain. Fails like {@link #apply(KvEvent)},
+   *     also while a change could not be handed over and no new snapshot was taken since; with
+   *     {@code RESOURCE_LIMIT} if there was no memory to publish, which is tried again
    */
   public CompletableFuture<Long> flush() {
     return actor.flush().toCompletableFuture();

@@ -443,10 +443,11 @@ class PoolActorTest {
   void aCopyThatDiesIsReturnedAndStopsThePool() {
     memory.instead = new IllegalStateException("expected by the test");
     memory.untilFailure = 0;
-    CompletionStage<PoolSnapshot> pending = pool.subscribe(LEASE_1);
-    virtual.runUntilIdle();
 
-    assertThat(pending.toCompletableFuture()).isCompletedExceptionally();
+    RelayException failure = failure(pool.subscribe(LEASE_1));
+
+    assertThat(failure.reason()).isEqualTo(RelayErrorReason.INTERNAL);
+    assertThat(failure).hasCause(memory.instead);
     assertThat(pool.terminated().toCompletableFuture()).isDone();
     assertThat(pool.fenceReason()).contains("expected by the test");
   }
