@@ -12,6 +12,7 @@ import io.kvrelay.api.runtime.SerialTask;
 import java.lang.System.Logger.Level;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -54,8 +55,7 @@ public final class PoolActor implements PoolProducer {
   private final PoolActorCounters counters = new PoolActorCounters();
   private final PublicationTimer timer;
   // The gate admits no more than fit, so that nothing is allocated, and can fail, behind it.
-  private final MpscVarHandleArrayQueue<PoolCommand> mailbox =
-      new MpscVarHandleArrayQueue<>(AdmissionGate.COMMANDS);
+  private final Queue<PoolCommand> mailbox;
   private final AdmissionGate gate;
   private final SerialTask task;
   private final PoolFaults faults;
@@ -94,12 +94,29 @@ public final class PoolActor implements PoolProducer {
       RelayRuntime runtime,
       Memory memory,
       long lastSequence) {
+    this(
+        config,
+        identity,
+        runtime,
+        memory,
+        lastSequence,
+        new MpscVarHandleArrayQueue<>(AdmissionGate.COMMANDS));
+  }
+
+  PoolActor(
+      PoolConfig config,
+      ProducerIdentity identity,
+      RelayRuntime runtime,
+      Memory memory,
+      long lastSequence,
+      Queue<PoolCommand> mailbox) {
     if (!identity.format().equals(config.format())) {
       throw new IllegalArgumentException(
           "identity.format = " + identity.format() + ": must be " + config.format());
     }
     this.identity = identity;
     this.runtime = runtime;
+    this.mailbox = mailbox;
     this.state = new PoolState(config.filter(), config.publicationThreshold(), memory);
     this.publisher = new PoolPublisher(identity, lastSequence);
     this.task = new SerialTask(runtime.executor(), this::turn);

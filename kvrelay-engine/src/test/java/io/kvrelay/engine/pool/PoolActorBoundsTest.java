@@ -16,6 +16,7 @@ import io.kvrelay.engine.testing.ForwardingRuntime;
 import io.kvrelay.engine.testing.RecordedLog;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -183,6 +184,39 @@ class PoolActorBoundsTest {
         task.run();
       }
     }
+  }
+
+  // The end
+
+  @Test
+  void anEventThatComesWithTheShutdownBehindTheLastLookIntoTheMailboxIsApplied() {
+    Deque<Runnable> behindTheLook = new ArrayDeque<>();
+    Queue<PoolCommand> mailbox =
+        new ArrayDeque<>() {
+          @Override
+          public PoolCommand poll() {
+            PoolCommand next = super.poll();
+            if (next == null && !behindTheLook.isEmpty()) {
+              behindTheLook.remove().run();
+            }
+            return next;
+          }
+        };
+    pool =
+        new PoolActor(
+            CONFIG, PoolFixtures.identity(CONFIG.format()), virtual, Memory.HEAP, 0, mailbox);
+    behindTheLook.add(
+        () -> {
+          assertThat(pool.admit(store(A, 2).build(), 9).toCompletableFuture()).isCompleted();
+          pool.shutdown();
+        });
+
+    apply(store(A, 1));
+
+    settled(pool.terminated()).join();
+    assertThat(behindTheLook).isEmpty();
+    assertThat(pool.state().mappingCount(A)).isEqualTo(2);
+    assertThat(pool.statistics().droppedEvents()).isZero();
   }
 
   // Permits
