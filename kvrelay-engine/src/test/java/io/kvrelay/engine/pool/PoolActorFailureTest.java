@@ -89,21 +89,24 @@ class PoolActorFailureTest {
                 }
               });
       waker.start();
-      long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(500);
-      for (int round = 0; System.nanoTime() < end; round++) {
-        PoolActor racing = new PoolActor(config, PoolFixtures.identity(config.format()), runtime);
-        current.set(racing);
-        racing.flush().toCompletableFuture().get(20, TimeUnit.SECONDS);
-        CompletionStage<Void> admitted = racing.admit(store(A, 1).build(), PUBLISHER);
-        boolean isIn = admitted.toCompletableFuture().isDone();
-        racing.shutdown();
-        racing.terminated().toCompletableFuture().get(20, TimeUnit.SECONDS);
-        if (isIn) {
-          assertThat(racing.state().mappingCount(A)).as("round %d", round).isEqualTo(1);
-          assertThat(racing.statistics().droppedEvents()).isZero();
+      try {
+        long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(500);
+        for (int round = 0; System.nanoTime() < end; round++) {
+          PoolActor racing = new PoolActor(config, PoolFixtures.identity(config.format()), runtime);
+          current.set(racing);
+          racing.flush().toCompletableFuture().get(20, TimeUnit.SECONDS);
+          CompletionStage<Void> admitted = racing.admit(store(A, 1).build(), PUBLISHER);
+          boolean isIn = admitted.toCompletableFuture().isDone();
+          racing.shutdown();
+          racing.terminated().toCompletableFuture().get(20, TimeUnit.SECONDS);
+          if (isIn) {
+            assertThat(racing.state().mappingCount(A)).as("round %d", round).isEqualTo(1);
+            assertThat(racing.statistics().droppedEvents()).isZero();
+          }
         }
+      } finally {
+        over.set(true);
       }
-      over.set(true);
       waker.join();
     }
   }
