@@ -180,10 +180,7 @@ final class Faults {
     for (SiteModel site : world.sites) {
       site.pools.forEach(pool -> touched.lane(site, pool, view));
     }
-    if (world.views.get(view).view.state().tables().stream()
-        .allMatch(table -> table.failedWorker() < 0)) {
-      ViewPeek.failWorker(world.views.get(view).view, random.nextInt(4));
-    }
+    ViewPeek.failWorker(world.views.get(view).view, random.nextInt(4));
   }
 
   private void suspendRelay(SiteModel site) {

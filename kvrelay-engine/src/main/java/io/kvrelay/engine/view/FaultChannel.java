@@ -3,7 +3,7 @@ package io.kvrelay.engine.view;
 import java.util.ArrayDeque;
 import org.jspecify.annotations.Nullable;
 
-/** The last faults nobody has read. Bounded: the newest is dropped, and counted, when full. */
+/** The oldest faults nobody has read. Bounded: when full the newest is dropped, and counted. */
 final class FaultChannel {
   private final ArrayDeque<IngestFault> faults = new ArrayDeque<>();
   private final int capacity;

@@ -14,6 +14,7 @@ import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Flow;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -46,14 +47,20 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
   interface Host {
     Flow.Publisher<PublicationFrame> stream(ProducerIdentity producer);
 
-    /** Looks the generation up in a catalog that is newer than the call. */
-    void refreshCatalog(ProducerIdentity producer, Consumer<Advertised> answer);
+    /**
+     * Looks the generation up in a catalog that is newer than the call.
+     *
+     * @return gives the look-up up
+     */
+    Runnable refreshCatalog(ProducerIdentity producer, Consumer<Advertised> answer);
 
     void reported(FilterReplica replica, Report report);
 
     /** The installed sequence moved. Also called on a thread of the lane. */
     void advanced(FilterReplica replica);
   }
+
+  private static final long LOOK_UP_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final ProducerIdentity producer;
   private final ReplicaLane lane;
@@ -68,6 +75,7 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
   private long submitted;
   private boolean catalogFirst;
   private boolean awaitsCatalog;
+  private @Nullable LookUp lookUp;
   private @Nullable Runnable afterClose;
   private volatile boolean serving;
   private volatile long installed;
@@ -131,6 +139,7 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
 
   @Override
   boolean opened() {
+    endLookUp();
     catalogFirst = false;
     awaitsCatalog = false;
     forget();
@@ -245,8 +254,9 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
         if (item(frame) && isCurrent(fence)) {
           done();
         }
-      } catch (RelayException e) {
-        failCurrent(e);
+      } catch (RuntimeException | Error e) {
+        counters.increment(ViewCounter.FILTER_FRAMES_DROPPED);
+        failCurrent(relayException(e));
       }
     }
   }
@@ -278,12 +288,12 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
             words,
             images);
     submitted = frame.sequence();
-    counters.add(ViewCounter.FILTER_DELTA_BYTES, frame.payloadBytes());
     Admission admission = lane.submit(delta);
     if (admission != Admission.ADMITTED) {
       throw new RelayException(
           RelayErrorReason.RESOURCE_LIMIT, "the lane refused a delta: " + admission);
     }
+    counters.add(ViewCounter.FILTER_DELTA_BYTES, frame.payloadBytes());
     return false;
   }
 
@@ -341,9 +351,10 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
 
   @Override
   void dropped(RelayException why) {
-    if (serving) {
+    if (serving && why.reason() != RelayErrorReason.CLOSED) {
       counters.increment(ViewCounter.REPLICAS_WITHDRAWN);
     }
+    endLookUp();
     forget();
     catalogFirst = why.action() == RecoveryAction.REFRESH_CATALOG;
   }
@@ -356,6 +367,7 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
     lease = null;
     installing = false;
     hasSnapshot = false;
+    counters.add(ViewCounter.FILTER_FRAMES_DROPPED, held.size());
     held.clear();
     decoder.release();
     assembly = new SnapshotAssembly(producer.format()); // gives a half-filled image back
@@ -382,13 +394,43 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
       return;
     }
     counters.increment(ViewCounter.CATALOG_REFRESHES);
-    host.refreshCatalog(producer, advertised -> run(() -> refreshed(advertised)));
+    LookUp asked = new LookUp();
+    lookUp = asked;
+    asked.timeout =
+        runtime.schedule(
+            LOOK_UP_NANOS, () -> run(() -> refreshed(asked, Advertised.CATALOG_UNAVAILABLE)));
+    try {
+      asked.cancel =
+          host.refreshCatalog(producer, advertised -> run(() -> refreshed(asked, advertised)));
+    } catch (RuntimeException | Error e) {
+      refreshed(asked, Advertised.CATALOG_UNAVAILABLE);
+    }
   }
 
-  private void refreshed(Advertised advertised) {
-    if (isClosed() || report().status() != PlaneStatus.BACKING_OFF) {
+  /** Under way; a catalog that the board saw meanwhile is newer than the answer may be. */
+  private static final class LookUp {
+    RelayRuntime.@Nullable Timer timeout;
+    Runnable cancel = () -> {};
+    boolean advertised;
+  }
+
+  private void endLookUp() {
+    LookUp asked = lookUp;
+    if (asked != null) {
+      lookUp = null;
+      if (asked.timeout != null) {
+        asked.timeout.cancel();
+      }
+      asked.cancel.run();
+    }
+  }
+
+  private void refreshed(LookUp asked, Advertised answer) {
+    if (asked != lookUp) {
       return;
     }
+    endLookUp();
+    Advertised advertised = answer == Advertised.NO && asked.advertised ? Advertised.YES : answer;
     switch (advertised) {
       case YES -> open();
       case NO -> {
@@ -411,6 +453,8 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
         () -> {
           if (awaitsCatalog) {
             open();
+          } else if (lookUp != null) {
+            lookUp.advertised = true;
           }
         });
   }

@@ -2,7 +2,10 @@ package io.kvrelay.engine.view;
 
 import java.util.concurrent.atomic.LongAdder;
 
-/** What an ingestion pool did and refused. Thread safe; counts only grow. */
+/**
+ * What an ingestion pool did and refused. Thread safe; counts only grow. What it refused is counted
+ * for the view as well, whose counts outlive the table.
+ */
 final class IngestionCounters {
   private final LongAdder snapshotsInstalled = new LongAdder();
   private final LongAdder snapshotsNotInstalled = new LongAdder();
@@ -13,10 +16,19 @@ final class IngestionCounters {
   private final LongAdder deltasRefused = new LongAdder();
   private final LongAdder lanesDeactivated = new LongAdder();
   private final LongAdder faults = new LongAdder();
+  private final ViewCounters view;
+
+  IngestionCounters(ViewCounters view) {
+    this.view = view;
+  }
 
   void snapshot(IngestResult result) {
-    (result == IngestResult.SNAPSHOT_INSTALLED ? snapshotsInstalled : snapshotsNotInstalled)
-        .increment();
+    if (result == IngestResult.SNAPSHOT_INSTALLED) {
+      snapshotsInstalled.increment();
+    } else {
+      snapshotsNotInstalled.increment();
+      view.increment(ViewCounter.FILTER_SNAPSHOTS_REFUSED);
+    }
   }
 
   void delta(IngestResult result, int images) {
@@ -25,15 +37,18 @@ final class IngestionCounters {
       imagesApplied.add(images);
     } else {
       deltasIgnored.increment();
+      view.increment(ViewCounter.FILTER_DELTAS_IGNORED);
     }
   }
 
   void droppedDelta() {
     deltasDropped.increment();
+    view.increment(ViewCounter.FILTER_DELTAS_DROPPED);
   }
 
   void refusedDelta() {
     deltasRefused.increment();
+    view.increment(ViewCounter.FILTER_DELTAS_REFUSED);
   }
 
   void deactivatedLane() {
@@ -42,6 +57,7 @@ final class IngestionCounters {
 
   void fault() {
     faults.increment();
+    view.increment(ViewCounter.LANE_FAULTS);
   }
 
   long snapshotsInstalled() {

@@ -36,18 +36,34 @@ final class IngestionPool {
   private final AtomicReferenceArray<IngestWorker> workers;
   private final AtomicReferenceArray<@Nullable LaneAdmission> lanes;
   private final FaultChannel faultChannel;
-  private final IngestionCounters counters = new IngestionCounters();
+  private final IngestionCounters counters;
   private final long maxOutstandingImages;
   private final long maxAgeNanos;
   private final long watchNanos;
   private final AtomicBoolean watching = new AtomicBoolean();
   private volatile boolean shutDown;
 
-  IngestionPool(LaneIndex index, IngestionConfig config, RelayRuntime runtime) {
-    this(index, config, runtime, IngestProbe.NONE);
+  /**
+   * Creates a pool without lanes.
+   *
+   * @param view told of what is refused, dropped or ignored
+   */
+  IngestionPool(LaneIndex index, IngestionConfig config, RelayRuntime runtime, ViewCounters view) {
+    this(index, config, runtime, view, IngestProbe.NONE);
   }
 
+  /** For tests. */
   IngestionPool(LaneIndex index, IngestionConfig config, RelayRuntime runtime, IngestProbe probe) {
+    this(index, config, runtime, new ViewCounters(), probe);
+  }
+
+  private IngestionPool(
+      LaneIndex index,
+      IngestionConfig config,
+      RelayRuntime runtime,
+      ViewCounters view,
+      IngestProbe probe) {
+    this.counters = new IngestionCounters(view);
     Manifest manifest = index.manifest();
     int capacity = manifest.capacity();
     this.index = index;

@@ -9,17 +9,32 @@ import org.jspecify.annotations.Nullable;
 final class OneShot<T> implements Flow.Subscriber<T> {
   private final CompletableFuture<T> value = new CompletableFuture<>();
   private volatile Flow.@Nullable Subscription subscription;
+  private volatile boolean cancelled;
 
   private OneShot() {}
 
-  static <T> CompletionStage<T> of(Flow.Publisher<T> publisher) {
+  static <T> OneShot<T> of(Flow.Publisher<T> publisher) {
     OneShot<T> subscriber = new OneShot<>();
     try {
       publisher.subscribe(subscriber);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       subscriber.value.completeExceptionally(e);
     }
-    return subscriber.value;
+    return subscriber;
+  }
+
+  /** The value; fails with what the publisher failed with. */
+  CompletionStage<T> value() {
+    return value;
+  }
+
+  /** Gives up: the value may never come. */
+  void cancel() {
+    cancelled = true;
+    Flow.Subscription s = subscription;
+    if (s != null) {
+      s.cancel();
+    }
   }
 
   @Override
@@ -29,7 +44,11 @@ final class OneShot<T> implements Flow.Subscriber<T> {
       return;
     }
     subscription = s;
-    s.request(1);
+    if (cancelled) {
+      s.cancel();
+    } else {
+      s.request(1);
+    }
   }
 
   @Override

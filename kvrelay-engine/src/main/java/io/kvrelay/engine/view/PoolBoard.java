@@ -412,7 +412,7 @@ final class PoolBoard {
     if (bytes > config.maxTableBytes()) {
       return null;
     }
-    ViewTable table = new ViewTable(key, consumerInstance, config, runtime);
+    ViewTable table = new ViewTable(key, consumerInstance, config, runtime, counters);
     Map<ViewTable.Key, ViewTable> more = new LinkedHashMap<>(tables);
     more.put(key, table);
     tables = Map.copyOf(more);
@@ -548,10 +548,11 @@ final class PoolBoard {
     }
 
     @Override
-    public void refreshCatalog(
+    public Runnable refreshCatalog(
         ProducerIdentity producer, Consumer<FilterReplica.Advertised> answer) {
-      OneShot.of(session.source().catalog())
-          .whenComplete((catalog, failure) -> answer.accept(advertised(producer, catalog)));
+      OneShot<PoolCatalog> look = OneShot.of(session.source().catalog());
+      look.value().whenComplete((catalog, failure) -> answer.accept(advertised(producer, catalog)));
+      return look::cancel;
     }
 
     private static FilterReplica.Advertised advertised(

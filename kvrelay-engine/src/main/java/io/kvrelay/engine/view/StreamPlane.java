@@ -32,7 +32,7 @@ abstract class StreamPlane<F> {
   private final Backoff backoff;
   private @Nullable Opening opening;
   private @Nullable Timer retry;
-  private long openedAtNanos;
+  private long attemptStartedAtNanos;
   private boolean closed;
   private volatile Report report = new Report(PlaneStatus.CLOSED, "not started");
 
@@ -61,7 +61,8 @@ abstract class StreamPlane<F> {
   abstract boolean opened();
 
   /**
-   * Takes one item. A thrown {@link RelayException} fails the stream.
+   * Takes one item. Whatever it throws fails the stream: an item that was not taken, for want of
+   * memory say, is missing in what the plane holds.
    *
    * @return true if the item is done with; otherwise {@link #done} must be called for it later
    * @throws RelayException if the item breaks a rule
@@ -142,7 +143,7 @@ abstract class StreamPlane<F> {
     }
     cancelRetry();
     endOpening();
-    openedAtNanos = runtime.nanoTime();
+    attemptStartedAtNanos = runtime.nanoTime();
     Opening next = new Opening();
     opening = next;
     counters.increment(ViewCounter.STREAMS_OPENED);
@@ -151,7 +152,7 @@ abstract class StreamPlane<F> {
       if (opened()) {
         publisher().subscribe(next);
       }
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       fail(next, relayException(e));
     }
   }
@@ -171,7 +172,7 @@ abstract class StreamPlane<F> {
     if (current != null) {
       try {
         publisher().subscribe(current);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         fail(current, relayException(e));
       }
     }
@@ -220,7 +221,7 @@ abstract class StreamPlane<F> {
 
   /** Schedules the next attempt after one more delay. */
   final void backOff() {
-    long delay = backoff.nextDelayNanos(runtime.nanoTime() - openedAtNanos);
+    long delay = backoff.nextDelayNanos(runtime.nanoTime() - attemptStartedAtNanos);
     cancelRetry();
     retry = runtime.schedule(delay, () -> mailbox.execute(this::retryNow));
   }
@@ -228,6 +229,7 @@ abstract class StreamPlane<F> {
   private void retryNow() {
     if (!closed && retry != null) {
       retry = null;
+      attemptStartedAtNanos = runtime.nanoTime();
       retryDue();
     }
   }
@@ -311,7 +313,7 @@ abstract class StreamPlane<F> {
       boolean done;
       try {
         done = item(item);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         fail(this, relayException(e));
         return;
       }

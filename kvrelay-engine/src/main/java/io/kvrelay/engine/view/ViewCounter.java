@@ -37,10 +37,22 @@ public enum ViewCounter {
   FILTER_SNAPSHOT_BYTES,
   /** Deltas applied. */
   FILTER_DELTAS_APPLIED,
-  /** Bytes of delta payloads applied. */
+  /** Bytes of the payloads of deltas that their lane admitted. */
   FILTER_DELTA_BYTES,
   /** Bucket images applied by deltas. */
   FILTER_IMAGES_APPLIED,
+  /** Deltas that their lane refused, for a bound or because its generation had ended. */
+  FILTER_DELTAS_REFUSED,
+  /** Admitted deltas that were dropped because their lane generation or worker had ended. */
+  FILTER_DELTAS_DROPPED,
+  /** Deltas that reached their lane and were not applied: stale, foreign, early or faulty. */
+  FILTER_DELTAS_IGNORED,
+  /** Snapshots that reached their lane and were not installed. */
+  FILTER_SNAPSHOTS_REFUSED,
+  /** Frames that waited for an installation and went with their stream. */
+  FILTER_FRAMES_DROPPED,
+  /** Faults of lanes and of their workers. */
+  LANE_FAULTS,
   /** Heartbeats of filter streams. */
   FILTER_HEARTBEATS,
   /** Replicas withdrawn after a failure of their stream or lane. */

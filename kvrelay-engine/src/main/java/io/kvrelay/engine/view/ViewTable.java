@@ -39,7 +39,12 @@ final class ViewTable {
    *
    * @throws LaneException if there is no memory for it
    */
-  ViewTable(Key key, long consumerInstance, ViewConfig config, RelayRuntime runtime) {
+  ViewTable(
+      Key key,
+      long consumerInstance,
+      ViewConfig config,
+      RelayRuntime runtime,
+      ViewCounters counters) {
     this.key = key;
     this.index =
         new LaneIndex(Manifest.empty(consumerInstance, key.domain(), key.format(), config.lanes()));
@@ -49,7 +54,8 @@ final class ViewTable {
             IngestionConfig.DEFAULT
                 .withWorkers(config.ingestWorkers())
                 .withMaxDirtyToAppliedAge(config.maxApplyAge()),
-            runtime);
+            runtime,
+            counters);
   }
 
   Key key() {

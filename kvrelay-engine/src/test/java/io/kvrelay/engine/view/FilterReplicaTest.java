@@ -50,6 +50,7 @@ class FilterReplicaTest {
     boolean holdAssigns;
     boolean holdInstalls;
     boolean holdDeltas;
+    boolean outOfMemory;
     boolean readable;
     int retired;
     long epoch;
@@ -74,6 +75,7 @@ class FilterReplicaTest {
     public CompletionStage<IngestOutcome> install(
         ProducerIdentity identity, LaneLease lease, long sequence, long[] words) {
       images.add(words);
+      runOutOfMemory();
       CompletableFuture<IngestOutcome> answer = new CompletableFuture<>();
       if (holdInstalls) {
         pendingInstalls.add(answer);
@@ -86,11 +88,19 @@ class FilterReplicaTest {
 
     @Override
     public Admission submit(LaneDelta delta) {
+      runOutOfMemory();
       submitted.add(delta);
       if (admission == Admission.ADMITTED && !holdDeltas) {
         apply(delta);
       }
       return admission;
+    }
+
+    private void runOutOfMemory() {
+      if (outOfMemory) {
+        outOfMemory = false;
+        throw new OutOfMemoryError("on purpose");
+      }
     }
 
     void apply(LaneDelta delta) {
@@ -106,6 +116,8 @@ class FilterReplicaTest {
 
   private final class ScriptedHost implements FilterReplica.Host {
     final List<Consumer<FilterReplica.Advertised>> asked = new ArrayList<>();
+    boolean throwing;
+    int givenUp;
     int advanced;
 
     @Override
@@ -114,9 +126,13 @@ class FilterReplicaTest {
     }
 
     @Override
-    public void refreshCatalog(
+    public Runnable refreshCatalog(
         ProducerIdentity producer, Consumer<FilterReplica.Advertised> answer) {
       asked.add(answer);
+      if (throwing) {
+        throw new IllegalStateException("on purpose");
+      }
+      return () -> givenUp++;
     }
 
     @Override
@@ -505,7 +521,7 @@ class FilterReplicaTest {
       case RETRY_WITH_BACKOFF -> assertThat(stream.opened()).isEqualTo(2);
       case REFRESH_CATALOG -> {
         assertThat(stream.opened()).isEqualTo(1);
-        assertThat(host.asked).hasSize(1);
+        assertThat(host.asked).as("again and again, since nobody answers").hasSizeBetween(8, 40);
       }
       case STOP, FIX_REQUEST, QUARANTINE, ABANDON_GENERATION -> {
         assertThat(stream.opened()).isEqualTo(1);
@@ -536,6 +552,111 @@ class FilterReplicaTest {
     replica.advertised();
     runtime.runUntilIdle();
     assertThat(stream.opened()).as("shown again").isEqualTo(3);
+  }
+
+  @Test
+  void aCatalogLookUpThatIsNeverAnsweredIsGivenUpAndRepeated() {
+    start();
+    stream.last().fail(failure(RelayErrorReason.POOL_NOT_FOUND));
+    runtime.advance(Duration.ofSeconds(1));
+    assertThat(host.asked).hasSize(1);
+    runtime.advance(Duration.ofSeconds(12));
+    assertThat(host.givenUp).isEqualTo(1);
+    assertThat(host.asked).hasSize(2);
+    assertThat(counters.snapshot().count(ViewCounter.CATALOG_REFRESHES_FAILED)).isEqualTo(1);
+    host.asked.get(0).accept(FilterReplica.Advertised.YES);
+    runtime.runUntilIdle();
+    assertThat(stream.opened()).as("an answer that comes too late").isEqualTo(1);
+    host.asked.get(1).accept(FilterReplica.Advertised.YES);
+    runtime.runUntilIdle();
+    assertThat(stream.opened()).isEqualTo(2);
+  }
+
+  @Test
+  void aCatalogLookUpThatThrowsIsRepeated() {
+    host.throwing = true;
+    start();
+    stream.last().fail(failure(RelayErrorReason.POOL_NOT_FOUND));
+    runtime.advance(Duration.ofSeconds(5));
+    assertThat(host.asked.size()).isGreaterThan(1);
+    assertThat(status()).isEqualTo(PlaneStatus.BACKING_OFF);
+  }
+
+  @Test
+  void closingGivesALookUpUp() {
+    start();
+    stream.last().fail(failure(RelayErrorReason.POOL_NOT_FOUND));
+    runtime.advance(Duration.ofSeconds(1));
+    replica.close("over");
+    runtime.runUntilIdle();
+    assertThat(host.givenUp).isEqualTo(1);
+    assertThat(runtime.pendingTimers()).isZero();
+  }
+
+  @Test
+  void failedLookUpsKeepTheirBackoffHoweverLongTheyGoOn() {
+    start();
+    stream.last().fail(failure(RelayErrorReason.POOL_NOT_FOUND));
+    List<Long> times = new ArrayList<>();
+    for (int i = 0; i < 3000; i++) {
+      runtime.advance(Duration.ofMillis(100));
+      while (times.size() < host.asked.size()) {
+        times.add(runtime.nanoTime());
+        host.asked.get(times.size() - 1).accept(FilterReplica.Advertised.CATALOG_UNAVAILABLE);
+        runtime.runUntilIdle();
+      }
+    }
+    int last = times.size() - 1;
+    assertThat(Duration.ofNanos(times.get(last) - times.get(last - 1)))
+        .isBetween(Duration.ofMillis(14_900), Duration.ofMillis(30_200));
+    assertThat(times.size()).isLessThan(40);
+  }
+
+  @Test
+  void aCatalogThatCameDuringTheLookUpCountsForMoreThanItsAnswer() {
+    start();
+    stream.last().fail(failure(RelayErrorReason.POOL_NOT_FOUND));
+    runtime.advance(Duration.ofSeconds(1));
+    replica.advertised();
+    host.asked.get(0).accept(FilterReplica.Advertised.NO);
+    runtime.runUntilIdle();
+    assertThat(stream.opened()).isEqualTo(2);
+  }
+
+  @Test
+  void aDeltaForWhichThereIsNoMemoryFailsTheStream() {
+    install();
+    lane.outOfMemory = true;
+    send(filter.store(21));
+    assertFailed("on purpose");
+    runtime.advance(Duration.ofSeconds(1));
+    assertThat(stream.opened()).isEqualTo(2);
+  }
+
+  @Test
+  void aSnapshotForWhichThereIsNoMemoryFailsTheStream() {
+    lane.outOfMemory = true;
+    start();
+    filter.snapshot(1).forEach(frame -> send(frame));
+    assertFailed("on purpose");
+    runtime.advance(Duration.ofSeconds(1));
+    assertThat(stream.opened()).isEqualTo(2);
+  }
+
+  @Test
+  void aHeldDeltaForWhichThereIsNoMemoryTakesTheFramesBehindItAlong() {
+    lane.holdInstalls = true;
+    start();
+    filter.snapshot(1).forEach(frame -> send(frame));
+    send(filter.store(21), filter.store(22), filter.store(23));
+    lane.outOfMemory = true;
+    lane.pendingInstalls
+        .get(0)
+        .complete(new IngestOutcome(IngestResult.SNAPSHOT_INSTALLED, 0, null, null));
+    runtime.runUntilIdle();
+    assertFailed("on purpose");
+    assertThat(lane.submitted).isEmpty();
+    assertThat(counters.snapshot().count(ViewCounter.FILTER_FRAMES_DROPPED)).isEqualTo(3);
   }
 
   @Test

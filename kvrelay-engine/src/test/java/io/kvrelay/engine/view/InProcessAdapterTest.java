@@ -46,7 +46,7 @@ class InProcessAdapterTest {
       CkfFormat format = config.format();
       filter = new CkfFilter(format, config.maxKicks());
       index = new LaneIndex(Manifest.of(CONSUMER, DOMAIN, format, pool(1)));
-      pool = new IngestionPool(index, IngestionConfig.DEFAULT, runtime);
+      pool = new IngestionPool(index, IngestionConfig.DEFAULT, runtime, new ViewCounters());
       identity = new ProducerIdentity(pool(1), 5, 1, format);
       epoch = firstEpoch;
       open = bind();

@@ -147,7 +147,7 @@ class IngestionPoolTest {
 
   private int[] workers(long consumer) {
     LaneIndex of = new LaneIndex(Manifest.of(consumer, DOMAIN, FORMAT, pools(16)));
-    IngestionPool ingestion = new IngestionPool(of, CONFIG, runtime);
+    IngestionPool ingestion = new IngestionPool(of, CONFIG, runtime, new ViewCounters());
     int[] workers = new int[16];
     for (int lane = 0; lane < 16; lane++) {
       workers[lane] = ingestion.workerForLane(lane);

@@ -39,7 +39,7 @@ class LaneOrderingTest {
     try (SystemRuntime runtime = SystemRuntime.create(2)) {
       IngestionConfig config =
           IngestionConfig.DEFAULT.withWorkers(2).withMaxDirtyToAppliedAge(Duration.ofSeconds(60));
-      IngestionPool pool = new IngestionPool(index, config, runtime);
+      IngestionPool pool = new IngestionPool(index, config, runtime, new ViewCounters());
       List<Thread> writers = new ArrayList<>();
       for (int lane = 0; lane < LANES; lane++) {
         int mine = lane;

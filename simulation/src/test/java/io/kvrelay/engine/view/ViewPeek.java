@@ -6,6 +6,7 @@ import io.kvrelay.api.ProducerIdentity;
 import java.lang.reflect.Field;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /** Lets simulations look at the lanes of a view, and break what feeds them. */
@@ -36,10 +37,12 @@ public final class ViewPeek {
   public static void failWorker(KvGlobalView view, int number) {
     for (ViewTable table : List.copyOf(view.board().tables().values())) {
       Object ingestion = Objects.requireNonNull(field(table, ViewTable.class, "ingestion"));
-      IngestWorker[] workers =
-          (IngestWorker[]) Objects.requireNonNull(field(ingestion, IngestionPool.class, "workers"));
+      AtomicReferenceArray<?> workers =
+          (AtomicReferenceArray<?>)
+              Objects.requireNonNull(field(ingestion, IngestionPool.class, "workers"));
+      IngestWorker worker = (IngestWorker) workers.get(number % workers.length());
       // A command without a lane is a defect, and a defect ends its worker.
-      workers[number % workers.length].offer(
+      worker.offer(
           new LaneDelta(
               view.board().slots().values().iterator().next().producer(),
               new LaneLease(1, 0, 1),
@@ -48,7 +51,7 @@ public final class ViewPeek {
               new int[0],
               new long[0],
               0));
-      workers[number % workers.length].wake();
+      worker.wake();
     }
   }
 
