@@ -146,6 +146,10 @@ public final class WatchedFile implements DeploymentFactsSource, AutoCloseable {
   }
 
   private static byte[] read(Path path) throws IOException {
+    // A pipe or a device would hold this thread, and the monitor, until somebody writes.
+    if (Files.exists(path) && !Files.isRegularFile(path)) {
+      throw new IOException("is not a regular file");
+    }
     try (InputStream in = Files.newInputStream(path)) {
       byte[] all = in.readNBytes(MAX_BYTES + 1);
       if (all.length > MAX_BYTES) {

@@ -2,6 +2,7 @@ package io.kvrelay.cli.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.kvrelay.api.EndpointId;
 import io.kvrelay.api.Member;
@@ -13,11 +14,13 @@ import io.kvrelay.engine.load.HostLoadReports;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Flow;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 class WatchedFileTest {
@@ -68,6 +71,32 @@ class WatchedFileTest {
             () -> WatchedFile.open(directory.resolve("none"), engines, loads, time.executor()))
         .isInstanceOf(ConfigException.class)
         .hasMessageContaining("none:1: cannot be read");
+  }
+
+  @Test
+  @Timeout(20)
+  void whatIsNoRegularFileIsRefusedByNameAndHoldsNobodyUp() throws Exception {
+    Path pipe = directory.resolve("pipe.yaml");
+    assumeTrue(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor() == 0);
+    for (Path wrong : List.of(pipe, directory)) {
+      assertThatThrownBy(() -> WatchedFile.open(wrong, engines, loads, time.executor()))
+          .isInstanceOf(ConfigException.class)
+          .hasMessageContaining(wrong + ":1: cannot be read")
+          .hasMessageContaining("is not a regular file");
+    }
+    WatchedFile file = open(workers("{id: 1}"));
+    Files.move(pipe, path, StandardCopyOption.REPLACE_EXISTING);
+    assertThat(file.poll()).isTrue();
+    assertThat(file.statistics()).isEqualTo(new WatchedFile.Statistics(1, 1, false));
+    assertThat(last().cards()).hasSize(1);
+  }
+
+  @Test
+  void aSymbolicLinkToAFileIsAFile() throws IOException {
+    Files.writeString(path, workers("{id: 1}"));
+    Path link = Files.createSymbolicLink(directory.resolve("link.yaml"), path);
+    WatchedFile file = WatchedFile.open(link, engines, loads, time.executor());
+    assertThat(file.statistics().current()).isTrue();
   }
 
   @Test

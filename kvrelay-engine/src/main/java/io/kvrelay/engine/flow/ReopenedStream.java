@@ -84,7 +84,7 @@ public final class ReopenedStream<T> {
     current = opening;
     try {
       follower.publisher().subscribe(opening);
-    } catch (RuntimeException refused) {
+    } catch (RuntimeException | Error refused) {
       lose(opening, "refused to be watched: " + refused);
     }
   }

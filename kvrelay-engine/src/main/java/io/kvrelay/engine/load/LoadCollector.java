@@ -95,7 +95,7 @@ public final class LoadCollector {
         () -> {
           try {
             task.run();
-          } catch (RuntimeException defect) {
+          } catch (RuntimeException | Error defect) {
             LOG.log(Level.ERROR, "the load collector of " + endpoint, defect);
             stream.stop();
             failed.complete("the load collector ended by itself: " + defect);

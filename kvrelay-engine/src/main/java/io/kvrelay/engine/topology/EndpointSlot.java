@@ -194,7 +194,7 @@ final class EndpointSlot {
       PoolDriver.Start start = driver.start(wanted, next);
       next.start = start;
       start.result().whenComplete((run, error) -> post(() -> started(next, run, error)));
-    } catch (RuntimeException refused) {
+    } catch (RuntimeException | Error refused) {
       startFailed(next, refused);
     }
   }
@@ -316,7 +316,7 @@ final class EndpointSlot {
     CompletionStage<?> stage;
     try {
       stage = action.get();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       stage = CompletableFuture.failedStage(e);
     }
     return stage.<@Nullable Object>handle(
@@ -384,7 +384,7 @@ final class EndpointSlot {
     private boolean applies(PoolRun current, PoolPlan latest) {
       try {
         return current.update(latest);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         LOG.log(Level.WARNING, "an update of the pool of " + endpoint, e);
         return false;
       }
@@ -439,7 +439,7 @@ final class EndpointSlot {
     private CompletionStage<PoolDriver.FaultOutcome> outcome(SourceFault next) {
       try {
         return Objects.requireNonNull(run).handle(next);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         return CompletableFuture.failedStage(e);
       }
     }

@@ -35,7 +35,7 @@ public final class FactsFeed {
   private final DeploymentFactsSource source;
   private final DiscoveryScope scope;
   private final Consumer<DeploymentView> sink;
-  private final Consumer<RuntimeException> onDefect;
+  private final Consumer<Throwable> onDefect;
   private final SerialExecutor mailbox;
   private final LongAdder snapshots = new LongAdder();
   private final LongAdder unchanged = new LongAdder();
@@ -63,7 +63,7 @@ public final class FactsFeed {
       DeploymentFactsSource source,
       DiscoveryScope scope,
       Consumer<DeploymentView> sink,
-      Consumer<RuntimeException> onDefect) {
+      Consumer<Throwable> onDefect) {
     this.onDefect = onDefect;
     this.source = source;
     this.scope = scope;
@@ -105,7 +105,7 @@ public final class FactsFeed {
   private void publishNext(Supplier<DeploymentView> next) {
     try {
       publish(next.get());
-    } catch (RuntimeException defect) {
+    } catch (RuntimeException | Error defect) {
       onDefect.accept(defect);
     }
   }

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Flow;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 class FactsFeedTest {
@@ -27,7 +28,7 @@ class FactsFeedTest {
   private final List<DeploymentView> views = new ArrayList<>();
   private final List<Flow.Subscriber<? super DeploymentFacts>> subscribers = new ArrayList<>();
   private final List<DiscoveryScope> scopes = new ArrayList<>();
-  private final List<RuntimeException> defects = new ArrayList<>();
+  private final List<Throwable> defects = new ArrayList<>();
   private int cancelled;
   private boolean refuse;
 
@@ -205,18 +206,27 @@ class FactsFeedTest {
   @Test
   void factsThatCannotBeAppliedAreReportedAsADefect() {
     IllegalStateException broken = new IllegalStateException("no incarnation is left");
-    FactsFeed feed =
-        new FactsFeed(
-            runtime,
-            scripted,
-            DiscoveryScope.ALL,
-            view -> {
-              throw broken;
-            },
-            defects::add);
+    feedInto(
+        view -> {
+          throw broken;
+        });
+    assertThat(defects).containsExactly(broken);
+  }
+
+  @Test
+  void factsForWhichThereIsNoMemoryAreADefectToo() {
+    OutOfMemoryError broken = new OutOfMemoryError("on purpose");
+    feedInto(
+        view -> {
+          throw broken;
+        });
+    assertThat(defects).containsExactly(broken);
+  }
+
+  private void feedInto(Consumer<DeploymentView> sink) {
+    FactsFeed feed = new FactsFeed(runtime, scripted, DiscoveryScope.ALL, sink, defects::add);
     feed.start();
     runtime.runUntilIdle();
     deliver(facts(1, base(E1, 1, "m").build()));
-    assertThat(defects).containsExactly(broken);
   }
 }
