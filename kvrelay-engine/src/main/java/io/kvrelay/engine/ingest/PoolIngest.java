@@ -167,11 +167,12 @@ public final class PoolIngest {
    */
   public CompletionStage<Void> clearRank(Member member) {
     RankSlot slot = slots.get(member);
-    return slot == null
-        ? CompletableFuture.failedStage(
-            new RelayException(
-                RelayErrorReason.INVALID_REQUEST, "member = " + member + ": is not expected"))
-        : slot.clear();
+    return slot == null ? CompletableFuture.failedStage(notExpected(member)) : slot.clear();
+  }
+
+  static RelayException notExpected(Member member) {
+    return new RelayException(
+        RelayErrorReason.INVALID_REQUEST, "member = " + member + ": is not expected");
   }
 
   /**
@@ -344,10 +345,11 @@ public final class PoolIngest {
     public void forget(RankSlot slot) {
       control.execute(
           () -> {
-            if (stopping || !view.ranks().containsKey(slot.member())) {
+            boolean expected = !stopping && view.ranks().containsKey(slot.member());
+            if (!expected && slot.dismiss()) {
               slots.remove(slot.member(), slot);
             } else {
-              slot.reconcile(); // expected again meanwhile
+              slot.reconcile(); // expected again, or at work again since it asked
             }
           });
     }

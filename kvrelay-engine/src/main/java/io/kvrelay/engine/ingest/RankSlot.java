@@ -68,6 +68,14 @@ final class RankSlot implements RankStream.Rank {
   private final RankStream stream;
   private final RetryDelay repairDelay = RetryDelay.local();
 
+  /** Whether the slot has work. Only an idle one can be dismissed, and it never works again. */
+  private enum Life {
+    ACTIVE,
+    IDLE,
+    DISMISSED
+  }
+
+  private final AtomicReference<Life> life = new AtomicReference<>(Life.ACTIVE);
   private final AtomicBoolean reconcileAsked = new AtomicBoolean();
   private final AtomicReference<@Nullable Judgement> trustAsked = new AtomicReference<>();
   private volatile boolean suppressed;
@@ -123,6 +131,15 @@ final class RankSlot implements RankStream.Rank {
 
   void suppressed(boolean now) {
     suppressed = now;
+  }
+
+  /**
+   * Ends a slot that has given everything up.
+   *
+   * @return false if it has taken work up again; then it is still there
+   */
+  boolean dismiss() {
+    return life.compareAndSet(Life.IDLE, Life.DISMISSED) || life.get() == Life.DISMISSED;
   }
 
   void reconcile() {
@@ -499,6 +516,10 @@ final class RankSlot implements RankStream.Rank {
       giveUp(() -> {});
       return;
     }
+    life.compareAndSet(Life.IDLE, Life.ACTIVE);
+    if (life.get() == Life.DISMISSED) {
+      return; // another slot stands for the rank
+    }
     EventSourceAdvertisement selected = wanted.source();
     Binding source = active;
     if (source != null
@@ -568,6 +589,7 @@ final class RankSlot implements RankStream.Rank {
         error -> {
           if (error == null || stopping) {
             disarm();
+            life.compareAndSet(Life.ACTIVE, Life.IDLE);
             context.directory().forget(this);
           }
           then.run();
@@ -654,6 +676,10 @@ final class RankSlot implements RankStream.Rank {
   }
 
   private void clearByHand(CompletableFuture<Void> done) {
+    if (life.get() != Life.ACTIVE) { // a reset now could meet what a later slot has stored
+      done.completeExceptionally(PoolIngest.notExpected(member));
+      return;
+    }
     context.count(IngestCount.OPERATOR_CLEARS);
     if (active != null && !parked) {
       restart("cleared by hand", error -> complete(done, error));

@@ -199,6 +199,59 @@ class ClearsTest {
     assertThat(rig.status(A).recovering()).isTrue();
   }
 
+  /** However the steps of the slot and of the control mailbox fall. */
+  @Test
+  void aRankThatComesAndGoesWhileItsSlotEndsIsNeverLeftBehind() {
+    for (int first = 0; first < 14; first++) {
+      for (int second = 0; second < 14; second++) {
+        try (IngestRig each = new IngestRig()) {
+          each.bringLive(A, P, 2);
+          each.ranks.remove(A);
+          each.ingest.reconcile(each.view());
+          steps(each, first);
+          each.with(IngestRig.recoverable(A, P));
+          each.ingest.reconcile(each.view());
+          steps(each, second);
+          each.ranks.remove(A);
+          each.reconcile();
+          each.advance(100);
+          assertThat(each.ingest.ranks()).as("%d, %d", first, second).isEmpty();
+          assertThat(each.blocks(A)).isEmpty();
+
+          each.bringLive(A, P, 3); // nobody else is bound to the publisher
+          assertThat(each.blocks(A)).hasSize(3);
+          assertThat(each.count(IngestCount.BINDING_CONFLICTS)).isZero();
+        }
+      }
+    }
+  }
+
+  @Test
+  void aClearOfARankThatIsGoingNeverMeetsWhatItsNextSlotHasStored() {
+    for (int first = 0; first < 14; first++) {
+      for (int second = 0; second < 14; second++) {
+        try (IngestRig each = new IngestRig()) {
+          each.bringLive(A, P, 2);
+          each.ranks.remove(A);
+          each.ingest.reconcile(each.view());
+          steps(each, first);
+          CompletableFuture<Void> cleared = each.ingest.clearRank(A).toCompletableFuture();
+          steps(each, second);
+          each.bringLive(A, P, 3);
+          assertThat(cleared).as("%d, %d", first, second).isDone();
+          each.live(P, A, 4);
+          assertThat(each.blocks(A)).as("%d, %d", first, second).hasSize(4);
+        }
+      }
+    }
+  }
+
+  private static void steps(IngestRig each, int steps) {
+    for (int i = 0; i < steps; i++) {
+      each.runtime.runOne();
+    }
+  }
+
   /** users' ask C6. */
   @Test
   void repeatedClearsOfAnEmptyRankAreCountedAndPublishNothing() {
