@@ -205,10 +205,7 @@ class ClearsTest {
     for (int first = 0; first < 14; first++) {
       for (int second = 0; second < 14; second++) {
         try (IngestRig each = new IngestRig()) {
-          each.bringLive(A, P, 2);
-          each.ranks.remove(A);
-          each.ingest.reconcile(each.view());
-          steps(each, first);
+          goAway(each, first);
           each.with(IngestRig.recoverable(A, P));
           each.ingest.reconcile(each.view());
           steps(each, second);
@@ -231,10 +228,7 @@ class ClearsTest {
     for (int first = 0; first < 14; first++) {
       for (int second = 0; second < 14; second++) {
         try (IngestRig each = new IngestRig()) {
-          each.bringLive(A, P, 2);
-          each.ranks.remove(A);
-          each.ingest.reconcile(each.view());
-          steps(each, first);
+          goAway(each, first);
           CompletableFuture<Void> cleared = each.ingest.clearRank(A).toCompletableFuture();
           steps(each, second);
           each.bringLive(A, P, 3);
@@ -244,6 +238,14 @@ class ClearsTest {
         }
       }
     }
+  }
+
+  /** A rank that was live is no longer expected, and so many steps of that have run. */
+  private static void goAway(IngestRig each, int steps) {
+    each.bringLive(A, P, 2);
+    each.ranks.remove(A);
+    each.ingest.reconcile(each.view());
+    steps(each, steps);
   }
 
   private static void steps(IngestRig each, int steps) {

@@ -18,12 +18,11 @@ import io.kvrelay.api.RelayException;
 import io.kvrelay.api.runtime.SystemRuntime;
 import io.kvrelay.api.runtime.VirtualRuntime;
 import io.kvrelay.engine.testing.RecordedLog;
+import io.kvrelay.engine.testing.Settled;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -37,6 +36,7 @@ class PoolActorFailureTest {
   private static final long PUBLISHER = 99;
 
   private final VirtualRuntime virtual = VirtualRuntime.inOrder(1);
+  private final Settled settled = new Settled(virtual);
   private final FaultyMemory memory = new FaultyMemory();
   private PoolActor pool = pool(1000);
 
@@ -51,21 +51,11 @@ class PoolActorFailureTest {
   }
 
   private <T> T join(CompletionStage<T> stage) {
-    virtual.runUntilIdle();
-    assertThat(stage.toCompletableFuture()).isDone();
-    return stage.toCompletableFuture().join();
+    return settled.join(stage);
   }
 
   private RelayException failure(CompletionStage<?> stage) {
-    virtual.runUntilIdle();
-    CompletableFuture<?> future = stage.toCompletableFuture();
-    assertThat(future).isCompletedExceptionally();
-    try {
-      future.join();
-      throw new AssertionError("did not fail");
-    } catch (CompletionException e) {
-      return (RelayException) e.getCause();
-    }
+    return settled.failure(stage);
   }
 
   private PoolSnapshot subscribe(LaneLease lease) {

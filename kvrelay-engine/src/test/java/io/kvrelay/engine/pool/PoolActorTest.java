@@ -19,11 +19,11 @@ import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.runtime.VirtualRuntime;
 import io.kvrelay.engine.testing.RecordedLog;
+import io.kvrelay.engine.testing.Settled;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Test;
@@ -34,6 +34,7 @@ class PoolActorTest {
   private static final long PUBLISHER = 99;
 
   private final VirtualRuntime virtual = VirtualRuntime.inOrder(1);
+  private final Settled settled = new Settled(virtual);
   private final HeldCopies held = new HeldCopies(virtual);
   private final FaultyMemory memory = new FaultyMemory();
   private PoolActor pool = pool(PoolConfig.builder().expectedUniqueBlocks(1000).build(), 0);
@@ -58,22 +59,11 @@ class PoolActorTest {
   }
 
   private <T> T join(CompletionStage<T> stage) {
-    virtual.runUntilIdle();
-    CompletableFuture<T> future = stage.toCompletableFuture();
-    assertThat(future).isDone();
-    return future.join();
+    return settled.join(stage);
   }
 
   private RelayException failure(CompletionStage<?> stage) {
-    virtual.runUntilIdle();
-    CompletableFuture<?> future = stage.toCompletableFuture();
-    assertThat(future).isCompletedExceptionally();
-    try {
-      future.join();
-      throw new AssertionError("did not fail");
-    } catch (CompletionException e) {
-      return (RelayException) e.getCause();
-    }
+    return settled.failure(stage);
   }
 
   private PoolSnapshot subscribe(LaneLease lease) {

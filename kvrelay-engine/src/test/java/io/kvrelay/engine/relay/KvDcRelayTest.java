@@ -16,6 +16,7 @@ import io.kvrelay.api.TopologySnapshot;
 import io.kvrelay.api.WorkerRole;
 import io.kvrelay.api.runtime.VirtualRuntime;
 import io.kvrelay.engine.hash.Identities;
+import io.kvrelay.engine.testing.Settled;
 import io.kvrelay.engine.view.KvGlobalView;
 import io.kvrelay.engine.view.PoolMatch;
 import io.kvrelay.engine.view.PoolReadiness;
@@ -25,8 +26,6 @@ import io.kvrelay.engine.view.ViewConfig;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -36,6 +35,7 @@ class KvDcRelayTest {
   private static final Member B = new Member(2, 0);
 
   private final VirtualRuntime time = VirtualRuntime.inOrder(1);
+  private final Settled settled = new Settled(time);
   private final KvDcRelay relay = KvDcRelay.builder().dcName("dc-a").runtime(time).start();
 
   private static KvPoolSpec.Builder spec() {
@@ -47,22 +47,11 @@ class KvDcRelayTest {
   }
 
   private <T> T join(CompletionStage<T> stage) {
-    time.runUntilIdle();
-    CompletableFuture<T> future = stage.toCompletableFuture();
-    assertThat(future).isDone();
-    return future.join();
+    return settled.join(stage);
   }
 
   private RelayException failure(CompletionStage<?> stage) {
-    time.runUntilIdle();
-    CompletableFuture<?> future = stage.toCompletableFuture();
-    assertThat(future).isCompletedExceptionally();
-    try {
-      future.join();
-      throw new AssertionError("did not fail");
-    } catch (CompletionException e) {
-      return (RelayException) e.getCause();
-    }
+    return settled.failure(stage);
   }
 
   private KvGlobalView view() {
