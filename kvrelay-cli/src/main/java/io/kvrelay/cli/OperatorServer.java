@@ -4,16 +4,21 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import io.kvrelay.api.EndpointId;
+import io.kvrelay.api.Member;
 import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.RelayHealth;
+import io.micrometer.core.instrument.Counter;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
 import java.util.Locale;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -28,6 +33,10 @@ final class OperatorServer implements AutoCloseable {
   private static final int CONNECTIONS = 256;
   private static final int MAX_BODY_BYTES = 4096;
   private static final int CLEAR_SECONDS = 30;
+
+  /** Clears that may be under way: each holds a thread, and the others are health's. */
+  static final int CLEARS_AT_ONCE = THREADS / 2;
+
   private static final int ANSWER_SECONDS = CLEAR_SECONDS + 10;
   private static final String JSON = "application/json";
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
@@ -43,6 +52,12 @@ final class OperatorServer implements AutoCloseable {
   /** An answer. */
   private record Answer(int status, String type, String body) {}
 
+  /** Clears a rank, as {@code KvDcRelay} does. */
+  @FunctionalInterface
+  interface Clears {
+    CompletionStage<Void> clear(EndpointId endpoint, Member member);
+  }
+
   @FunctionalInterface
   private interface Page {
     Answer answer(HttpExchange exchange) throws IOException;
@@ -51,10 +66,19 @@ final class OperatorServer implements AutoCloseable {
   private final HttpServer server;
   private final ExecutorService executor;
   private final RelayProcess process;
+  private final Clears clears;
+  private final Semaphore clearPermits = new Semaphore(CLEARS_AT_ONCE);
+  private final Counter refusedClears;
 
-  private OperatorServer(HttpServer server, RelayProcess process) {
+  private OperatorServer(HttpServer server, RelayProcess process, Clears clears) {
     this.server = server;
     this.process = process;
+    this.clears = clears;
+    this.refusedClears =
+        Counter.builder("kvrelay.http.clears.refused")
+            .baseUnit("requests")
+            .description("Clears refused because too many were under way")
+            .register(process.meters());
     this.executor =
         Executors.newFixedThreadPool(
             THREADS,
@@ -66,7 +90,12 @@ final class OperatorServer implements AutoCloseable {
   }
 
   static OperatorServer open(InetSocketAddress address, RelayProcess process) throws IOException {
-    OperatorServer opened = new OperatorServer(HttpServer.create(address, 0), process);
+    return open(address, process, process.relay()::clearRank);
+  }
+
+  static OperatorServer open(InetSocketAddress address, RelayProcess process, Clears clears)
+      throws IOException {
+    OperatorServer opened = new OperatorServer(HttpServer.create(address, 0), process, clears);
     opened.server.setExecutor(opened.executor);
     opened.page("/healthz", "GET", exchange -> opened.health());
     opened.page("/readyz", "GET", exchange -> opened.ready());
@@ -175,14 +204,21 @@ final class OperatorServer implements AutoCloseable {
     } catch (IllegalArgumentException e) {
       return error(400, String.valueOf(e.getMessage()));
     }
-    return clear(request);
+    if (!clearPermits.tryAcquire()) {
+      refusedClears.increment();
+      return error(503, CLEARS_AT_ONCE + " clears are under way: ask again");
+    }
+    try {
+      return clear(request);
+    } finally {
+      clearPermits.release();
+    }
   }
 
   private Answer clear(ClearRequest request) {
     try {
-      process
-          .relay()
-          .clearRank(request.endpoint(), request.member())
+      clears
+          .clear(request.endpoint(), request.member())
           .toCompletableFuture()
           .orTimeout(CLEAR_SECONDS, TimeUnit.SECONDS)
           .join();

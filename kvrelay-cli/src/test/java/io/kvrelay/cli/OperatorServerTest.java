@@ -13,6 +13,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -90,6 +92,57 @@ class OperatorServerTest {
       assertThat(probe()).startsWith("HTTP/1.1 200");
     } finally {
       for (Socket socket : slow) {
+        socket.close();
+      }
+    }
+  }
+
+  @Test
+  void clearsThatAreNeverDoneDoNotHoldUpHealth() throws Exception {
+    CompletableFuture<Void> never = new CompletableFuture<>();
+    CountDownLatch underWay = new CountDownLatch(OperatorServer.CLEARS_AT_ONCE);
+    InetSocketAddress anywhere = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    String body = "{\"endpoint\": \"a.b.c\", \"worker\": 1}";
+    String clear =
+        String.join(
+            "\r\n",
+            "POST /ranks/clear HTTP/1.1",
+            "Host: x",
+            "Connection: close",
+            "Content-Type: application/json",
+            "Content-Length: " + body.length(),
+            "",
+            body);
+    List<Socket> waiting = new ArrayList<>();
+    try (OperatorServer held =
+        OperatorServer.open(
+            anywhere,
+            process,
+            (endpoint, member) -> {
+              underWay.countDown();
+              return never;
+            })) {
+      port = Integer.parseInt(held.address().substring(held.address().lastIndexOf(':') + 1));
+      for (int i = 0; i < OperatorServer.CLEARS_AT_ONCE; i++) {
+        Socket socket = connect();
+        socket.getOutputStream().write(clear.getBytes(ISO_8859_1));
+        socket.getOutputStream().flush();
+        waiting.add(socket);
+      }
+      assertThat(underWay.await(20, TimeUnit.SECONDS)).isTrue();
+      for (int i = 0; i < 20; i++) {
+        assertThat(raw(clear)).startsWith("HTTP/1.1 503").contains("ask again");
+      }
+      assertThat(ask("GET /healthz")).startsWith("HTTP/1.1 200");
+      assertThat(ask("GET /metrics")).contains("kvrelay_http_clears_refused_requests_total 20");
+      never.complete(null);
+      for (Socket socket : waiting) {
+        String answer = new String(socket.getInputStream().readAllBytes(), ISO_8859_1);
+        assertThat(answer).startsWith("HTTP/1.1 200");
+      }
+      assertThat(raw(clear)).startsWith("HTTP/1.1 200");
+    } finally {
+      for (Socket socket : waiting) {
         socket.close();
       }
     }

@@ -22,7 +22,11 @@ class MetricsDocumentTest {
   private static final Pattern CODE = Pattern.compile("`([^`]+)`");
 
   private static final Set<String> OF_THE_COMMAND_LINE =
-      Set.of("kvrelay.config.current", "kvrelay.config.versions", "kvrelay.engine");
+      Set.of(
+          "kvrelay.config.current",
+          "kvrelay.config.versions",
+          "kvrelay.engine",
+          "kvrelay.http.clears.refused");
 
   @Test
   void theDocumentListsEveryMeterAndNoOther() throws IOException {
