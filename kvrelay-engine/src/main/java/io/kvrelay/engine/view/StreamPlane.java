@@ -6,6 +6,7 @@ import io.kvrelay.api.RelayException;
 import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.RelayRuntime.Timer;
 import io.kvrelay.api.runtime.SerialExecutor;
+import java.lang.System.Logger.Level;
 import java.util.Objects;
 import java.util.concurrent.Flow;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -23,6 +24,8 @@ import org.jspecify.annotations.Nullable;
 abstract class StreamPlane<F> {
   /** What a plane shows to the outside. */
   record Report(PlaneStatus status, String reason) {}
+
+  private static final System.Logger LOG = System.getLogger(StreamPlane.class.getName());
 
   final RelayRuntime runtime;
   final ViewCounters counters;
@@ -285,8 +288,17 @@ abstract class StreamPlane<F> {
         return;
       }
       subscription = s;
-      granted.addAndGet(window);
-      s.request(window);
+      request(s, window);
+    }
+
+    /** A source that throws here breaks its contract: its stream is over. */
+    private void request(Flow.Subscription s, int more) {
+      granted.addAndGet(more);
+      try {
+        s.request(more);
+      } catch (RuntimeException | Error e) {
+        fail(this, relayException(e));
+      }
     }
 
     @Override
@@ -329,8 +341,7 @@ abstract class StreamPlane<F> {
         int more = taken;
         taken = 0;
         if (s != null) {
-          granted.addAndGet(more);
-          s.request(more);
+          request(s, more);
         }
       }
     }
@@ -355,7 +366,12 @@ abstract class StreamPlane<F> {
       cancelled = true;
       Flow.Subscription s = subscription;
       if (s != null) {
-        s.cancel();
+        try {
+          s.cancel();
+        } catch (RuntimeException | Error e) {
+          LOG.log(
+              Level.WARNING, "a source failed to cancel a stream", e); // it is over all the same
+        }
       }
     }
   }

@@ -178,6 +178,42 @@ class PoolActorFailureTest {
   }
 
   @Test
+  void imagesThatTheTimerCannotAllocateAreTriedAgainAfterAnotherDelay() {
+    PoolSnapshot snapshot = subscribe(LEASE_1);
+    apply(store(A, 1));
+    memory.untilFailure = 0;
+    virtual.advance(Duration.ofMillis(1));
+    assertThat(pool.statistics().pool().deferredDrains()).isEqualTo(1);
+    assertThat(snapshot.deltas().poll()).isNull();
+
+    virtual.advance(Duration.ofMillis(1));
+
+    PoolDelta delta = snapshot.deltas().poll();
+    assertThat(delta.sequence()).isEqualTo(1);
+    Mirror mirror = new Mirror(snapshot.words());
+    mirror.apply(new BucketImages(delta.buckets(), delta.words()));
+    assertThat(mirror.words).isEqualTo(pool.state().copyWords());
+  }
+
+  @Test
+  void aTailThatCannotBeAllocatedAtTheShutdownIsCountedAndWarnedOf() {
+    PoolSnapshot snapshot = subscribe(LEASE_1);
+    apply(store(A, 1));
+    memory.untilFailure = 0;
+    try (RecordedLog log = RecordedLog.of(PoolActor.class)) {
+      join(pool.shutdown());
+      assertThat(log.messages(Level.WARNING))
+          .singleElement()
+          .asString()
+          .contains("no memory for its last publication");
+    }
+    assertThat(pool.statistics().pool().deferredDrains()).isEqualTo(1);
+    assertThat(pool.statistics().publishedBatches()).isZero();
+    assertThat(snapshot.deltas().poll()).isNull();
+    assertThat(snapshot.deltas().isClosed()).isTrue();
+  }
+
+  @Test
   void aResetThatFindsTheStateContradictoryFencesThePool() {
     apply(store(A, 1));
     pool.state()

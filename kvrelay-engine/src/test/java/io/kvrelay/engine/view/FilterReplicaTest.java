@@ -10,6 +10,7 @@ import io.kvrelay.api.RecoveryAction;
 import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.runtime.VirtualRuntime;
+import io.kvrelay.engine.testing.RecordedLog;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -620,6 +621,33 @@ class FilterReplicaTest {
     replica.advertised();
     host.asked.get(0).accept(FilterReplica.Advertised.NO);
     runtime.runUntilIdle();
+    assertThat(stream.opened()).isEqualTo(2);
+  }
+
+  @Test
+  void aSourceThatThrowsWhenItIsCancelledWithdrawsTheReplicaAllTheSame() {
+    try (RecordedLog log = RecordedLog.of(StreamPlane.class)) {
+      install();
+      stream.last().throwsWhenCancelled = true;
+      lane.admission = Admission.SATURATED;
+      send(filter.store(21));
+      assertFailed("the lane refused a delta");
+      lane.admission = Admission.ADMITTED;
+      runtime.advance(Duration.ofSeconds(1));
+      assertThat(stream.opened()).isEqualTo(2);
+      assertThat(log.thrown()).hasSize(1);
+    }
+  }
+
+  @Test
+  void aSourceThatThrowsWhenItIsAskedForMoreFailsItsStream() {
+    install();
+    stream.last().throwsWhenAsked = true;
+    for (int i = 0; i < WINDOW; i++) {
+      send(filter.store(21 + i));
+    }
+    assertFailed("on purpose");
+    runtime.advance(Duration.ofSeconds(1));
     assertThat(stream.opened()).isEqualTo(2);
   }
 

@@ -59,6 +59,8 @@ final class ScriptedPublisher<T> implements Flow.Publisher<T> {
     long delivered;
     boolean cancelled;
     boolean ended;
+    boolean throwsWhenAsked;
+    boolean throwsWhenCancelled;
     private boolean draining;
 
     private Sub(Flow.Subscriber<? super T> subscriber) {
@@ -67,6 +69,9 @@ final class ScriptedPublisher<T> implements Flow.Publisher<T> {
 
     @Override
     public void request(long n) {
+      if (throwsWhenAsked) {
+        throw new IllegalStateException("on purpose");
+      }
       requested += n;
       drain();
     }
@@ -74,6 +79,9 @@ final class ScriptedPublisher<T> implements Flow.Publisher<T> {
     @Override
     public void cancel() {
       cancelled = true;
+      if (throwsWhenCancelled) {
+        throw new IllegalStateException("on purpose");
+      }
     }
 
     void send(T item) {
