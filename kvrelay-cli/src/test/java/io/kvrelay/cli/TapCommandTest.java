@@ -43,6 +43,7 @@ class TapCommandTest {
       CommandRun tap = CommandRun.start("tap", engine.live(), "--engine", "sglang", "--every", "1");
       tap.await("UNKNOWN: nothing heard");
       tap.await("0 blocks held");
+      engine.awaitSubscriber();
       engine.request(2, 1);
       tap.await("#1 stored 1 block of 16");
       tap.await("DEGRADED: joined at sequence 1, and there is no replay");

@@ -27,7 +27,7 @@ final class TestEngine implements AutoCloseable {
   TestEngine(EngineWire wire, int blockSize) {
     engine = EngineSimulator.builder(wire).blockSize(blockSize).build();
     context.setLinger(0);
-    publisher = context.createSocket(SocketType.PUB);
+    publisher = context.createSocket(SocketType.XPUB);
     publisher.bind("tcp://127.0.0.1:*");
     router = context.createSocket(SocketType.ROUTER);
     router.bind("tcp://127.0.0.1:*");
@@ -43,6 +43,14 @@ final class TestEngine implements AutoCloseable {
 
   String replay() {
     return router.getLastEndpoint();
+  }
+
+  /** Waits until the publisher knows of a subscription: what it says from now on is heard. */
+  synchronized void awaitSubscriber() {
+    publisher.setReceiveTimeOut(60_000);
+    if (publisher.recv() == null) {
+      throw new AssertionError("nobody subscribes to " + live());
+    }
   }
 
   static int[] prompt(int seed, int blocks) {

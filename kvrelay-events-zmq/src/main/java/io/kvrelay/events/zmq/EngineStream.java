@@ -124,6 +124,11 @@ final class EngineStream {
   private long request;
   private Purpose purpose = Purpose.BOOTSTRAP;
   private long replayFrom;
+
+  /** Whether anything was heard live before the replay was asked for, and up to where. */
+  private boolean heardBeforeReplay;
+
+  private long heardUntil;
   private boolean replySeen;
   private int attempts;
   private boolean replayIsDead;
@@ -555,6 +560,8 @@ final class EngineStream {
     phase = Phase.REPLAYING;
     purpose = newPurpose;
     replayFrom = from;
+    heardBeforeReplay = hasLastLive;
+    heardUntil = lastLive;
     replySeen = false;
     request++;
     if (newPurpose == Purpose.BOOTSTRAP) {
@@ -777,7 +784,7 @@ final class EngineStream {
       return;
     }
     gap(lastLive + 1);
-    if (expected == replayFrom || replayIsDead) {
+    if (replayIsDead || isRefusedTo(lastLive)) {
       overflowed = false;
       counters.increment(Counter.REPLAYS_TRUNCATED);
       startOver(
@@ -791,11 +798,10 @@ final class EngineStream {
 
   private void heldGap(Held next, long now) {
     gap(next.sequence);
-    if (expected != replayFrom) {
-      // The replay has brought something, so another may bring the rest.
+    if (!isRefusedTo(next.sequence)) {
       held.addFirst(next);
       heldBytes += next.payload == null ? 0 : next.payload.length;
-      attempts = 0;
+      attempts = replayIsDead ? ATTEMPTS - 1 : 0;
       startReplay(Purpose.GAP, expected);
       return;
     }
@@ -804,6 +810,18 @@ final class EngineStream {
         next.sequence,
         "sequence " + text(expected) + " is missing, and the replay did not bring it");
     apply(next.sequence, next.payload, now);
+  }
+
+  /**
+   * Whether the last replay shows that what is missing before a live message cannot be had: it
+   * brought nothing, although the message had been heard when it was asked for. One that brought
+   * something may be followed by another that brings the rest, and one that was asked for earlier,
+   * to confirm that nothing is missing, was right when it answered.
+   */
+  private boolean isRefusedTo(long sequence) {
+    return expected == replayFrom
+        && heardBeforeReplay
+        && Long.compareUnsigned(sequence, heardUntil) <= 0;
   }
 
   /** What was held back is another process's: it, and all that was held after it, begins anew. */

@@ -48,7 +48,10 @@ final class ZmqLoop implements Runnable {
   private static final int MAX_SOCKETS = 1 << 14;
 
   /** A peer that takes the connection and says nothing is tried again; the library waits 30 s. */
-  private static final int HANDSHAKE_MILLIS = 5_000;
+  private static final int HANDSHAKE_MILLIS = 2_000;
+
+  private static final int EVENTS =
+      ZMQ.EVENT_CONNECTED | ZMQ.EVENT_DISCONNECTED | ZMQ.EVENT_HANDSHAKE_PROTOCOL;
 
   private static final long TICK_NANOS = 1_000_000_000L;
   private static final long LONGEST_WAIT_MILLIS = 100;
@@ -77,7 +80,9 @@ final class ZmqLoop implements Runnable {
   private final CountDownLatch ended = new CountDownLatch(1);
   private final List<byte[]> frames = new ArrayList<>();
   private final ZContext context;
+  private final HandshakeNudge<ZMQ.Socket> handshakes = new HandshakeNudge<>(this::nudge);
   private final Pipe pipe;
+  private ZMQ.@Nullable Socket nudger;
   private ZMQ.@Nullable Poller poller;
   private List<Runnable> polled = new ArrayList<>();
   private volatile boolean stopping;
@@ -132,7 +137,7 @@ final class ZmqLoop implements Runnable {
     if (socket != null && socket.remove(driver)) {
       sockets.remove(driver.source().address());
       socketsChanged();
-      socket.socket().close();
+      close(socket.socket());
     }
   }
 
@@ -180,9 +185,7 @@ final class ZmqLoop implements Runnable {
     socket.setHeartbeatTimeout(heartbeatMillis + heartbeatMillis / 2);
     socket.setTCPKeepAlive(1);
     // Called on ZeroMQ's own threads.
-    socket.setEventHook(
-        event -> run(() -> connectionChanged(address, socket, event)),
-        ZMQ.EVENT_CONNECTED | ZMQ.EVENT_DISCONNECTED);
+    socket.setEventHook(event -> run(() -> connectionChanged(address, socket, event)), EVENTS);
     return socket;
   }
 
@@ -190,6 +193,10 @@ final class ZmqLoop implements Runnable {
   private void connectionChanged(String address, ZMQ.Socket of, ZEvent event) {
     LiveSocket socket = sockets.get(address);
     if (socket == null || socket.socket() != of || socket.sources().get(0).source().bind()) {
+      return;
+    }
+    watchHandshake(of, event);
+    if (event.getEvent() == ZMonitor.Event.HANDSHAKE_PROTOCOL) {
       return;
     }
     boolean connected = event.getEvent() == ZMonitor.Event.CONNECTED;
@@ -201,6 +208,34 @@ final class ZmqLoop implements Runnable {
         driver.stream().onDisconnected();
       }
     }
+  }
+
+  private void watchHandshake(ZMQ.Socket of, ZEvent event) {
+    if (event.getEvent() == ZMonitor.Event.CONNECTED) {
+      handshakes.connected(of, clock.getAsLong());
+    } else {
+      handshakes.settled(of);
+    }
+  }
+
+  /** A listener of its own, for a moment; if there can be none, the handshake is tried again. */
+  private void nudge() {
+    try {
+      ZMQ.Socket socket = nudger;
+      if (socket == null) {
+        socket = context.createSocket(SocketType.PUSH);
+        nudger = socket;
+      }
+      socket.bind("tcp://127.0.0.1:*");
+      socket.unbind(socket.getLastEndpoint());
+    } catch (RuntimeException e) {
+      LOG.log(Level.DEBUG, "the I/O thread cannot be nudged", e);
+    }
+  }
+
+  private void close(ZMQ.Socket socket) {
+    handshakes.settled(socket);
+    socket.close();
   }
 
   /** Runs something on this thread, soon. Dropped once the loop has ended. */
@@ -310,6 +345,7 @@ final class ZmqLoop implements Runnable {
       command.run();
     }
     long now = clock.getAsLong();
+    handshakes.run(now);
     expireReplays(now);
     for (SourceDriver next = gate.next(now); next != null; next = gate.next(now)) {
       beginReplay(next, now);
@@ -321,7 +357,7 @@ final class ZmqLoop implements Runnable {
   }
 
   private long waitMillis() {
-    return gate.isIdle() ? LONGEST_WAIT_MILLIS : 1;
+    return gate.isIdle() ? handshakes.waitMillis(clock.getAsLong(), LONGEST_WAIT_MILLIS) : 1;
   }
 
   private ZMQ.Poller poller() {
@@ -395,7 +431,7 @@ final class ZmqLoop implements Runnable {
       socketsChanged();
       driver.replay(null);
       replaying.remove(driver);
-      connection.socket().close();
+      close(connection.socket());
       gate.done();
     }
   }
@@ -422,7 +458,9 @@ final class ZmqLoop implements Runnable {
     socket.setReconnectIVL((int) options.reconnectFirst().toMillis());
     socket.setReconnectIVLMax((int) options.reconnectCap().toMillis());
     socket.setHandshakeIvl(HANDSHAKE_MILLIS);
-    driver.replay(new ReplayConnection(socket, driver.wantedRequest(), now));
+    ReplayConnection connection = new ReplayConnection(socket, driver.wantedRequest(), now);
+    socket.setEventHook(event -> run(() -> replayConnection(driver, connection, event)), EVENTS);
+    driver.replay(connection);
     replaying.add(driver);
     socketsChanged();
     String address = driver.source().replayAddress();
@@ -430,6 +468,12 @@ final class ZmqLoop implements Runnable {
       socket.connect(address);
       socket.send(DELIMITER, ZMQ.SNDMORE);
       socket.send(ByteBuffer.allocate(Long.BYTES).putLong(driver.wantedFrom()).array(), 0);
+    }
+  }
+
+  private void replayConnection(SourceDriver driver, ReplayConnection of, ZEvent event) {
+    if (driver.replay() == of) {
+      watchHandshake(of.socket(), event);
     }
   }
 

@@ -345,6 +345,57 @@ class EngineStreamTest {
   }
 
   @Test
+  void whatWasLostWhileAConfirmationRanIsAskedForAndNothingIsThrownAway() {
+    StreamHarness harness = StreamHarness.withReplay().fresh(engine);
+    request(harness, 1, 3);
+    harness.stream.onTick(0);
+    harness.stream.onTick(0);
+    assertThat(harness.requests).containsExactly(0L, 1L);
+    harness.faults.dropNext(2);
+    request(harness, 2, 3);
+    request(harness, 3, 3);
+    request(harness, 4, 3);
+    // The engine answered before it had anything new to say.
+    harness.replyEnd();
+    assertThat(harness.requests).containsExactly(0L, 1L, 1L);
+    harness.pump(engine);
+    assertExact(harness);
+    assertThat(harness.relay.clears()).isZero();
+    assertThat(harness.count(Counter.REPLAYS_TRUNCATED)).isZero();
+  }
+
+  @Test
+  void whatAConfirmationMissedAndASecondReplayDoesNotBringEitherIsGone() {
+    StreamHarness harness = StreamHarness.withReplay().fresh(engine);
+    request(harness, 1, 3);
+    harness.stream.onTick(0);
+    harness.stream.onTick(0);
+    harness.faults.dropNext(1);
+    request(harness, 2, 3);
+    request(harness, 3, 3);
+    harness.replyEnd();
+    harness.replyEnd();
+    assertThat(harness.requests).containsExactly(0L, 1L, 1L);
+    assertThat(harness.reason).contains("sequence 1 is missing");
+    assertThat(harness.relay.clears()).isEqualTo(1);
+    assertThat(harness.count(Counter.REPLAYS_TRUNCATED)).isEqualTo(1);
+  }
+
+  @Test
+  void whatWasLostWhileAnEmptyBootstrapWasOnItsWayIsAskedForToo() {
+    StreamHarness harness = StreamHarness.withReplay();
+    harness.stream.onConnected();
+    harness.faults.dropNext(1);
+    request(harness, 1, 3);
+    request(harness, 2, 3);
+    harness.replyEnd();
+    assertThat(harness.requests).containsExactly(0L, 0L);
+    harness.pump(engine);
+    assertExact(harness);
+    assertThat(harness.relay.clears()).isZero();
+  }
+
+  @Test
   void aMalformedReplyEndsTheAttempt() {
     StreamHarness harness = StreamHarness.withReplay();
     harness.stream.onConnected();
