@@ -51,6 +51,8 @@ final class DynamoInputs implements RelayInputs {
     String connections = "Connections that ended badly";
     count(meters, "connections", "broken", connections, DynamoStatistics::disconnects);
     count(meters, "connections", "stranger", connections, DynamoStatistics::strangers);
+    count(meters, "connections", "failed", connections, DynamoStatistics::failedSockets);
+    count(meters, "connections", "unaccepted", connections, DynamoStatistics::failedAccepts);
     String looks = "Looks at discovery";
     count(meters, "discovery", "changed", looks, DynamoStatistics::snapshots);
     count(meters, "discovery", "lost", looks, DynamoStatistics::losses);
@@ -81,10 +83,12 @@ final class DynamoInputs implements RelayInputs {
     json.writeNumberField("malformed_messages", s.malformedMessages());
     json.writeNumberField("skipped_sequences", s.skippedSequences());
     json.writeNumberField("disconnects", s.disconnects());
+    json.writeNumberField("failed_sockets", s.failedSockets());
     json.writeNumberField("queries", s.queries());
     json.writeNumberField("answered_queries", s.answeredQueries());
     json.writeNumberField("failed_queries", s.failedQueries());
     json.writeNumberField("strangers", s.strangers());
+    json.writeNumberField("failed_accepts", s.failedAccepts());
     json.writeEndObject();
   }
 

@@ -39,6 +39,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiFunction;
+import javax.net.ServerSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -88,10 +89,10 @@ public final class DynamoDeployment
     this.mailbox = new SerialExecutor(runtime.executor());
     this.io = threads();
     this.facts = new FactsWatch(runtime.executor());
-    this.door = new QueryDoor(runtime, b.answerBind, io);
+    this.door = new QueryDoor(runtime, b.answerBind, io, ServerSocketFactory.getDefault());
     this.queries =
         new QueryClient(runtime, door, io, b.answerHost, b.queryTimeout, b.maxAnswerBytes);
-    this.plane = new EventPlane(() -> mailbox.execute(this::report));
+    this.plane = new EventPlane(runtime::nanoTime, () -> mailbox.execute(this::report));
     this.store = b.store.apply(runtime, io);
   }
 
@@ -119,8 +120,7 @@ public final class DynamoDeployment
    * @return a builder
    */
   public static Builder files(Path root) {
-    return new Builder(
-        (runtime, io) -> new FileRecordStore(runtime, root, new SerialExecutor(io), true));
+    return new Builder((runtime, io) -> new FileRecordStore(runtime, root, io, true));
   }
 
   /**
@@ -428,10 +428,12 @@ public final class DynamoDeployment
         plane.malformed(),
         plane.skippedSequences(),
         plane.disconnects(),
+        plane.failedSockets(),
         queries.asked(),
         queries.answered(),
         queries.failed(),
-        door.strangers());
+        door.strangers(),
+        door.failedAccepts());
   }
 
   /** Ends everything: facts and reports fail, questions fail. Idempotent; waits for its threads. */

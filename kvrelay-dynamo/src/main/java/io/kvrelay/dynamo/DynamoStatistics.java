@@ -11,10 +11,12 @@ package io.kvrelay.dynamo;
  * @param malformedMessages messages that were dropped
  * @param skippedSequences messages that publishers sent and that never arrived
  * @param disconnects connections to publishers that broke
+ * @param failedSockets sockets for publishers that could not be had, each tried again
  * @param queries questions to workers
  * @param answeredQueries questions that were answered
  * @param failedQueries questions that were not, or were refused, or timed out, or were cancelled
  * @param strangers connections to the door for answers that nobody waited for
+ * @param failedAccepts callers at that door that could not be let in, for want of descriptors say
  */
 public record DynamoStatistics(
     long snapshots,
@@ -25,7 +27,9 @@ public record DynamoStatistics(
     long malformedMessages,
     long skippedSequences,
     long disconnects,
+    long failedSockets,
     long queries,
     long answeredQueries,
     long failedQueries,
-    long strangers) {}
+    long strangers,
+    long failedAccepts) {}

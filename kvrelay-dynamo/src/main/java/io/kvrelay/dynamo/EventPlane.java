@@ -6,7 +6,6 @@ import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -16,14 +15,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
-import org.zeromq.SocketType;
-import org.zeromq.ZContext;
-import org.zeromq.ZEvent;
-import org.zeromq.ZMQ;
-import org.zeromq.ZMQException;
-import org.zeromq.ZMonitor;
+import java.util.function.LongSupplier;
 
 /**
  * Follows the publishers of a deployment: one subscriber's socket per advertised channel that
@@ -46,72 +38,39 @@ final class EventPlane implements AutoCloseable {
   private record Interest(EndpointId endpoint, Topic topic) {}
 
   private static final System.Logger LOG = System.getLogger(EventPlane.class.getName());
-  private static final int HIGH_WATER_MARK = 100_000;
-  private static final int MAX_MESSAGE_BYTES = 64 << 20;
-  private static final int MESSAGES_PER_TURN = 256;
 
-  /** One for each channel that is followed; the library's own bound is 1,023. */
-  private static final int MAX_SOCKETS = 1 << 14;
-
-  private static final int FIRST_RECONNECT_MILLIS = 100;
-  private static final int LAST_RECONNECT_MILLIS = 2_000;
-
-  /** A peer that takes the connection and says nothing is tried again; the library waits 30 s. */
-  private static final int HANDSHAKE_MILLIS = 5_000;
-
-  private static final int EVENTS =
-      ZMQ.EVENT_DISCONNECTED | ZMQ.EVENT_CONNECT_RETRIED | ZMQ.EVENT_HANDSHAKE_PROTOCOL;
-
-  private final Runnable connectionsChanged;
+  private final PublisherSockets sockets;
   private final Queue<Runnable> commands = new ConcurrentLinkedQueue<>();
   private final Pipe wakeUp;
   private final Thread thread;
   private final LongAdder messages = new LongAdder();
   private final LongAdder malformed = new LongAdder();
   private final LongAdder skippedSequences = new LongAdder();
-  private final LongAdder disconnects = new LongAdder();
-
-  /** Channels with a socket; guarded by itself. */
-  private final Map<DiscoveryRecord.Channel, Connection> connections = new HashMap<>();
 
   private volatile boolean closed;
   private volatile boolean dead;
 
   // Everything below belongs to the plane's thread.
   private final Map<Interest, Set<Receiver>> receivers = new HashMap<>();
-  private final Map<DiscoveryRecord.Channel, Line> lines = new HashMap<>();
   private Set<DiscoveryRecord.Channel> channels = Set.of();
-  private @Nullable ZContext context;
-  private ZMQ.@Nullable Poller poller;
-
-  /** What is known of a channel's connection. */
-  private static final class Connection {
-    private boolean established;
-    private String problem = "";
-    private final List<Runnable> waiting = new ArrayList<>();
-  }
-
-  /** One channel's socket and what was last heard on it. */
-  private static final class Line {
-    private final ZMQ.Socket socket;
-    private boolean heard;
-    private long sequence;
-
-    private Line(ZMQ.Socket socket) {
-      this.socket = socket;
-    }
-  }
 
   /**
    * Starts the thread.
    *
+   * @param clock nanoseconds
    * @param connectionsChanged told whenever {@link #unreachable()} changed, from any thread
    */
-  EventPlane(Runnable connectionsChanged) throws IOException {
-    this.connectionsChanged = connectionsChanged;
+  EventPlane(LongSupplier clock, Runnable connectionsChanged) throws IOException {
     this.wakeUp = Pipe.open();
     wakeUp.source().configureBlocking(false);
     wakeUp.sink().configureBlocking(false);
+    try {
+      this.sockets =
+          new PublisherSockets(wakeUp.source(), clock, this::command, connectionsChanged);
+    } catch (RuntimeException e) {
+      closePipe();
+      throw new IOException("no event plane: " + e.getMessage(), e);
+    }
     this.thread = new Thread(this::run, "kvrelay-dynamo-events");
     thread.setDaemon(true);
     thread.start();
@@ -190,26 +149,25 @@ final class EventPlane implements AutoCloseable {
   }
 
   private void run() {
-    try (ZContext context = new ZContext(1);
-        ZMQ.Poller poller = context.createPoller(1)) {
-      context.setLinger(0);
-      context.getContext().setMaxSockets(MAX_SOCKETS);
-      poller.register(wakeUp.source(), ZMQ.Poller.POLLIN);
+    try {
       while (!closed) {
-        poller.poll(-1);
+        sockets.await();
         drainWakeUps();
-        runCommands(context, poller);
-        for (Map.Entry<DiscoveryRecord.Channel, Line> line : List.copyOf(lines.entrySet())) {
-          read(line.getKey(), line.getValue());
-        }
+        runCommands();
+        sockets.tick();
+        sockets.read(this::take);
       }
     } catch (IOException | RuntimeException e) {
       LOG.log(Level.ERROR, "the event plane has ended", e);
     } finally {
       closed = true;
-      dead = true;
-      runCommandsOfTheDead();
-      closePipe();
+      try {
+        sockets.close();
+      } finally {
+        dead = true;
+        runCommandsOfTheDead();
+        closePipe();
+      }
     }
   }
 
@@ -222,24 +180,20 @@ final class EventPlane implements AutoCloseable {
     }
   }
 
-  private void runCommands(ZContext zmq, ZMQ.Poller polled) {
-    context = zmq;
-    poller = polled;
-    Runnable command;
-    while ((command = commands.poll()) != null) {
-      command.run();
+  /** A command that fails, for instance because of whom it tells, is no reason for others to. */
+  private void runCommands() {
+    for (Runnable command = commands.poll(); command != null; command = commands.poll()) {
+      try {
+        command.run();
+      } catch (RuntimeException e) {
+        LOG.log(Level.ERROR, "a command of the event plane failed", e);
+      }
     }
   }
 
   /** Nothing is read any more: who comes now is told so at once. */
   private synchronized void runCommandsOfTheDead() {
-    context = null;
-    poller = null;
-    lines.clear();
-    Runnable command;
-    while ((command = commands.poll()) != null) {
-      command.run();
-    }
+    runCommands();
     Set<Receiver> all = new HashSet<>();
     receivers.values().forEach(all::addAll);
     all.forEach(Receiver::onClosed);
@@ -254,14 +208,17 @@ final class EventPlane implements AutoCloseable {
   }
 
   private void connectAndCut() {
-    for (DiscoveryRecord.Channel channel : List.copyOf(lines.keySet())) {
+    if (dead) {
+      return;
+    }
+    for (DiscoveryRecord.Channel channel : sockets.channels()) {
       if (!channels.contains(channel) || !isWanted(channel)) {
-        cut(channel);
+        sockets.close(channel);
       }
     }
     for (DiscoveryRecord.Channel channel : channels) {
-      if (isWanted(channel) && !lines.containsKey(channel)) {
-        connect(channel);
+      if (isWanted(channel) && !sockets.isOpen(channel)) {
+        sockets.open(channel);
       }
     }
   }
@@ -269,92 +226,6 @@ final class EventPlane implements AutoCloseable {
   private boolean isWanted(DiscoveryRecord.Channel channel) {
     return channel.address() != null
         && receivers.containsKey(new Interest(channel.endpoint(), channel.topic()));
-  }
-
-  private void connect(DiscoveryRecord.Channel channel) {
-    ZContext zmq = context;
-    ZMQ.Poller polled = poller;
-    if (zmq == null || polled == null) {
-      return;
-    }
-    Connection connection = new Connection();
-    synchronized (connections) {
-      connections.put(channel, connection);
-    }
-    ZMQ.Socket socket = zmq.createSocket(SocketType.SUB);
-    socket.setRcvHWM(HIGH_WATER_MARK);
-    socket.setMaxMsgSize(MAX_MESSAGE_BYTES);
-    socket.setLinger(0);
-    socket.setReconnectIVL(FIRST_RECONNECT_MILLIS);
-    socket.setReconnectIVLMax(LAST_RECONNECT_MILLIS);
-    socket.setHandshakeIvl(HANDSHAKE_MILLIS);
-    socket.setIPv6(true);
-    socket.setEventHook(event -> connection(channel, connection, event), EVENTS);
-    socket.subscribe(channel.topic().subscription());
-    try {
-      socket.connect(String.valueOf(channel.address()));
-    } catch (ZMQException | IllegalArgumentException e) {
-      note(channel, connection, channel.address() + " cannot be followed: " + e.getMessage());
-    }
-    polled.register(socket, ZMQ.Poller.POLLIN);
-    lines.put(channel, new Line(socket));
-  }
-
-  private void cut(DiscoveryRecord.Channel channel) {
-    Line line = lines.remove(channel);
-    Connection connection;
-    synchronized (connections) {
-      connection = connections.remove(channel);
-    }
-    ZMQ.Poller polled = poller;
-    if (line != null && polled != null) {
-      polled.unregister(line.socket);
-      line.socket.close();
-    }
-    if (connection != null) {
-      connection.waiting.forEach(Runnable::run);
-      if (!connection.problem.isEmpty()) {
-        connectionsChanged.run();
-      }
-    }
-  }
-
-  /** Called by a thread of the library, also about a socket that is closed meanwhile. */
-  private void connection(DiscoveryRecord.Channel channel, Connection of, ZEvent event) {
-    if (event.getEvent() == ZMonitor.Event.HANDSHAKE_PROTOCOL) {
-      established(channel, of);
-      note(channel, of, "");
-    } else if (note(channel, of, "the publisher at " + channel.address() + " is not connected")
-        && event.getEvent() == ZMonitor.Event.DISCONNECTED) {
-      disconnects.increment();
-    }
-  }
-
-  private void established(DiscoveryRecord.Channel channel, Connection of) {
-    List<Runnable> waited;
-    synchronized (connections) {
-      Connection connection = connections.get(channel);
-      if (connection != of || of.established) {
-        return;
-      }
-      of.established = true;
-      waited = List.copyOf(of.waiting);
-      of.waiting.clear();
-    }
-    waited.forEach(Runnable::run);
-  }
-
-  /** False if nothing changed, or the channel was given up meanwhile. */
-  private boolean note(DiscoveryRecord.Channel channel, Connection of, String problem) {
-    synchronized (connections) {
-      Connection connection = connections.get(channel);
-      if (connection != of || of.problem.equals(problem)) {
-        return false;
-      }
-      of.problem = problem;
-    }
-    connectionsChanged.run();
-    return true;
   }
 
   /**
@@ -366,52 +237,14 @@ final class EventPlane implements AutoCloseable {
   void onceHeard(EndpointId endpoint, long publisherId, Runnable now, Runnable later) {
     command(
         () -> {
-          if (!awaits(endpoint, publisherId, later)) {
+          if (!sockets.awaits(endpoint, publisherId, later)) {
             now.run();
           }
         });
   }
 
-  private boolean awaits(EndpointId endpoint, long publisherId, Runnable task) {
-    synchronized (connections) {
-      for (Map.Entry<DiscoveryRecord.Channel, Connection> entry : connections.entrySet()) {
-        DiscoveryRecord.Channel channel = entry.getKey();
-        if (channel.publisherId() == publisherId
-            && channel.topic() == Topic.KV_EVENTS
-            && channel.endpoint().equals(endpoint)
-            && !entry.getValue().established) {
-          entry.getValue().waiting.add(task);
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  private void read(DiscoveryRecord.Channel channel, Line line) {
-    for (int i = 0; i < MESSAGES_PER_TURN && lines.get(channel) == line; i++) {
-      List<byte[]> frames = receive(line.socket);
-      if (frames == null) {
-        return;
-      }
-      take(channel, line, frames);
-    }
-  }
-
-  private static @Nullable List<byte[]> receive(ZMQ.Socket socket) {
-    byte[] frame = socket.recv(ZMQ.DONTWAIT);
-    if (frame == null) {
-      return null;
-    }
-    List<byte[]> frames = new ArrayList<>();
-    frames.add(frame);
-    while (socket.hasReceiveMore()) { // a message is received whole or not at all
-      frames.add(socket.recv());
-    }
-    return frames;
-  }
-
-  private void take(DiscoveryRecord.Channel channel, Line line, List<byte[]> frames) {
+  private void take(
+      DiscoveryRecord.Channel channel, PublisherSockets.Heard heard, List<byte[]> frames) {
     Set<Receiver> there =
         receivers.getOrDefault(new Interest(channel.endpoint(), channel.topic()), Set.of());
     try {
@@ -420,7 +253,7 @@ final class EventPlane implements AutoCloseable {
         return; // a longer topic that begins with this one
       }
       messages.increment();
-      count(line, envelope.sequence());
+      count(heard, envelope.sequence());
       for (Receiver receiver : List.copyOf(there)) {
         receiver.onMessage(channel, envelope);
       }
@@ -435,27 +268,18 @@ final class EventPlane implements AutoCloseable {
   }
 
   /** What was lost shows in the events' own numbers; this is for people. */
-  private void count(Line line, long sequence) {
-    long due = line.sequence + 1;
-    if (line.heard && Long.compareUnsigned(sequence, due) > 0) {
+  private void count(PublisherSockets.Heard heard, long sequence) {
+    long due = heard.sequence + 1;
+    if (heard.any && Long.compareUnsigned(sequence, due) > 0) {
       skippedSequences.add(sequence - due);
     }
-    line.heard = true;
-    line.sequence = sequence;
+    heard.any = true;
+    heard.sequence = sequence;
   }
 
   /** Channels whose publisher cannot be heard at present, each with the reason. */
   Map<DiscoveryRecord.Channel, String> unreachable() {
-    synchronized (connections) {
-      Map<DiscoveryRecord.Channel, String> found = new HashMap<>();
-      connections.forEach(
-          (channel, connection) -> {
-            if (!connection.problem.isEmpty()) {
-              found.put(channel, connection.problem);
-            }
-          });
-      return found;
-    }
+    return sockets.unreachable();
   }
 
   long messages() {
@@ -471,11 +295,11 @@ final class EventPlane implements AutoCloseable {
   }
 
   long disconnects() {
-    return disconnects.sum();
+    return sockets.disconnects();
   }
 
-  /** Runs once everything that was asked before has taken effect. For tests. */
-  void afterwards(Consumer<Integer> task) {
-    command(() -> task.accept(lines.size()));
+  /** Times that a socket could not be had. */
+  long failedSockets() {
+    return sockets.failedSockets();
   }
 }

@@ -1,6 +1,7 @@
 package io.kvrelay.dynamo;
 
 import io.kvrelay.api.runtime.RelayRuntime;
+import io.kvrelay.api.runtime.SerialTask;
 import java.io.IOException;
 import java.io.InputStream;
 import java.lang.System.Logger.Level;
@@ -50,13 +51,13 @@ final class FileRecordStore implements RecordStore {
 
   private final RelayRuntime runtime;
   private final Path root;
-  private final Executor io;
   private final boolean hinting;
   private @Nullable Listener listener;
+  private final SerialTask looking;
   private final AtomicBoolean hinted = new AtomicBoolean();
   private volatile @Nullable FolderWatch hints;
   private volatile boolean closed;
-  // Both belong to the executor's one thread.
+  // Both belong to the task.
   private Map<RecordKey, Seen> seen = Map.of();
   private @Nullable Map<RecordKey, byte[]> reported;
 
@@ -65,13 +66,13 @@ final class FileRecordStore implements RecordStore {
    *
    * @param runtime clock and timer
    * @param root the folder that holds {@code v1}
-   * @param io one thread, on which files are read
+   * @param io where files are read; it may reject some of that
    * @param hinting whether to look as soon as names appear or go
    */
   FileRecordStore(RelayRuntime runtime, Path root, Executor io, boolean hinting) {
     this.runtime = runtime;
     this.root = root;
-    this.io = io;
+    this.looking = new SerialTask(io, this::look);
     this.hinting = hinting;
   }
 
@@ -79,7 +80,7 @@ final class FileRecordStore implements RecordStore {
   public void start(Listener target) {
     listener = target;
     hints = hinting ? new FolderWatch(root, this::hint) : null;
-    io.execute(this::lookAndComeBack);
+    comeBack();
   }
 
   @Override
@@ -94,22 +95,20 @@ final class FileRecordStore implements RecordStore {
   /** Records come in bursts: a few milliseconds later there is one look for all of them. */
   private void hint() {
     if (hinted.compareAndSet(false, true)) {
-      runtime.schedule(GATHER.toNanos(), () -> io.execute(this::lookAtHint));
+      runtime.schedule(GATHER.toNanos(), this::lookAtHint);
     }
   }
 
   private void lookAtHint() {
     hinted.set(false);
-    look();
+    looking.wake();
   }
 
-  private void lookAndComeBack() {
-    try {
-      look();
-    } finally {
-      if (!closed) {
-        runtime.schedule(INTERVAL.toNanos(), () -> io.execute(this::lookAndComeBack));
-      }
+  /** A look that no thread could be had for is made up for by the next. */
+  private void comeBack() {
+    if (!closed) {
+      runtime.schedule(INTERVAL.toNanos(), this::comeBack);
+      looking.wake();
     }
   }
 
@@ -121,8 +120,8 @@ final class FileRecordStore implements RecordStore {
     try {
       Map<RecordKey, byte[]> now = scan();
       if (!now.equals(reported)) { // arrays are kept while a file stays as it is
-        reported = now;
         target.onRecords(now);
+        reported = now;
       }
     } catch (IOException | DirectoryIteratorException e) {
       LOG.log(Level.DEBUG, "the store cannot be listed", e);

@@ -7,12 +7,17 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
+import java.util.LinkedHashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import javax.net.ServerSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,11 +29,21 @@ final class QueryDoor implements AutoCloseable {
   private static final int BACKLOG = 64;
   private static final Duration HELLO = Duration.ofSeconds(10);
 
+  /** Callers that have not said who they are; each holds a thread. */
+  private static final int MAX_SILENT = 16;
+
+  private static final long FIRST_PAUSE_MILLIS = 10;
+  private static final long LONGEST_PAUSE_MILLIS = 1_000;
+
   private final RelayRuntime runtime;
   private final InetSocketAddress bind;
   private final Executor io;
+  private final ServerSocketFactory doors;
   private final Map<String, CompletableFuture<Socket>> expected = new ConcurrentHashMap<>();
+  private final Set<Socket> silent = new LinkedHashSet<>();
   private final LongAdder strangers = new LongAdder();
+  private final LongAdder failedAccepts = new LongAdder();
+  private final CountDownLatch closing = new CountDownLatch(1);
   private @Nullable ServerSocket door;
   private boolean closed;
 
@@ -38,9 +53,11 @@ final class QueryDoor implements AutoCloseable {
    * @param runtime timer
    * @param bind where to listen
    * @param io runs what blocks; refuses what is too much
+   * @param doors makes the listener
    */
-  QueryDoor(RelayRuntime runtime, InetSocketAddress bind, Executor io) {
+  QueryDoor(RelayRuntime runtime, InetSocketAddress bind, Executor io, ServerSocketFactory doors) {
     this.runtime = runtime;
+    this.doors = doors;
     this.bind = bind;
     this.io = io;
   }
@@ -52,7 +69,7 @@ final class QueryDoor implements AutoCloseable {
     }
     ServerSocket open = door;
     if (open == null) {
-      open = new ServerSocket();
+      open = doors.createServerSocket();
       try {
         open.bind(bind, BACKLOG);
       } catch (IOException e) {
@@ -77,18 +94,57 @@ final class QueryDoor implements AutoCloseable {
   }
 
   private void accept(ServerSocket listening) {
+    long pause = FIRST_PAUSE_MILLIS;
     while (!listening.isClosed()) {
       try {
-        Socket caller = listening.accept();
-        try {
-          io.execute(() -> greet(caller));
-        } catch (RejectedExecutionException full) {
-          strangers.increment();
-          caller.close();
-        }
+        letIn(listening.accept());
+        pause = FIRST_PAUSE_MILLIS;
       } catch (IOException e) {
-        LOG.log(Level.DEBUG, "no caller", e);
+        if (!listening.isClosed()) {
+          LOG.log(Level.DEBUG, "no caller", e);
+          failedAccepts.increment();
+          pause(pause);
+          pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+        }
       }
+    }
+  }
+
+  /** Whoever waits outside goes on failing while descriptors are short: not without a pause. */
+  private void pause(long millis) {
+    try {
+      boolean over = closing.await(millis, TimeUnit.MILLISECONDS);
+      LOG.log(Level.TRACE, "closed: {0}", over);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** The one that has been silent for longest makes room. */
+  private void letIn(Socket caller) {
+    Socket oldest = null;
+    synchronized (silent) {
+      silent.add(caller);
+      if (silent.size() > MAX_SILENT) {
+        oldest = silent.iterator().next();
+        silent.remove(oldest);
+      }
+    }
+    if (oldest != null) {
+      closeQuietly(oldest);
+    }
+    try {
+      io.execute(() -> greet(caller));
+    } catch (RejectedExecutionException full) {
+      strangers.increment();
+      forget(caller);
+      closeQuietly(caller);
+    }
+  }
+
+  private void forget(Socket caller) {
+    synchronized (silent) {
+      silent.remove(caller);
     }
   }
 
@@ -105,6 +161,7 @@ final class QueryDoor implements AutoCloseable {
       LOG.log(Level.DEBUG, "a caller did not introduce itself", e);
     } finally {
       patience.cancel();
+      forget(caller);
       if (!expectedCaller) {
         strangers.increment();
         closeQuietly(caller);
@@ -125,6 +182,11 @@ final class QueryDoor implements AutoCloseable {
     return strangers.sum();
   }
 
+  /** Times that a caller could not be let in. */
+  long failedAccepts() {
+    return failedAccepts.sum();
+  }
+
   @Override
   public void close() {
     ServerSocket open;
@@ -132,6 +194,7 @@ final class QueryDoor implements AutoCloseable {
       closed = true;
       open = door;
     }
+    closing.countDown();
     if (open != null) {
       closeQuietly(open);
     }

@@ -14,6 +14,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -27,7 +31,11 @@ class FileRecordStoreTest {
   private FileRecordStore store;
 
   private void start() {
-    store = new FileRecordStore(runtime, root, runtime.executor(), false);
+    start(runtime.executor());
+  }
+
+  private void start(Executor io) {
+    store = new FileRecordStore(runtime, root, io, false);
     store.start(
         new RecordStore.Listener() {
           @Override
@@ -88,6 +96,53 @@ class FileRecordStoreTest {
     assertThat(last().keySet())
         .containsExactlyInAnyOrder(
             "v1/mdc/n/c-d/e_f/1", "v1/event_sources/namespace/a%2Eb/topic/t%252E/1");
+  }
+
+  @Test
+  void looksThatNoThreadCouldBeHadForAreMadeUpFor() throws Exception {
+    write("mdc", "n/c/e/1", "{}");
+    AtomicBoolean full = new AtomicBoolean(true);
+    start(
+        task -> {
+          if (full.get()) {
+            throw new RejectedExecutionException("all threads are busy");
+          }
+          runtime.executor().execute(task);
+        });
+    lookAgain();
+    assertThat(seen).isEmpty();
+    full.set(false);
+    lookAgain();
+    assertThat(last().keySet()).containsExactly("v1/mdc/n/c/e/1");
+    write("mdc", "n/c/e/2", "{}");
+    lookAgain();
+    assertThat(last()).hasSize(2);
+  }
+
+  @Test
+  void whatAListenerFailedToTakeIsShownAgain() throws Exception {
+    write("mdc", "n/c/e/1", "{}");
+    AtomicInteger shown = new AtomicInteger();
+    store = new FileRecordStore(runtime, root, runtime.executor(), false);
+    store.start(
+        new RecordStore.Listener() {
+          @Override
+          public void onRecords(Map<RecordKey, byte[]> records) {
+            if (shown.incrementAndGet() == 1) {
+              throw new IllegalStateException("not now");
+            }
+          }
+
+          @Override
+          public void onLost(String reason) {
+            lost.add(reason);
+          }
+        });
+    runtime.runUntilIdle();
+    lookAgain();
+    lookAgain();
+    assertThat(shown).hasValue(2);
+    assertThat(lost).isEmpty();
   }
 
   @Test

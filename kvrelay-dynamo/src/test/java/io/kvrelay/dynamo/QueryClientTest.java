@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import javax.net.ServerSocketFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -42,7 +43,12 @@ class QueryClientTest {
   @BeforeEach
   void open() throws Exception {
     worker = new FakeWorker(root, -5, 7);
-    door = new QueryDoor(runtime, new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), io);
+    door =
+        new QueryDoor(
+            runtime,
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            io,
+            ServerSocketFactory.getDefault());
     client = new QueryClient(runtime, door, io, null, PATIENCE, 1 << 20);
   }
 
