@@ -19,6 +19,7 @@ import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.SerialExecutor;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -39,7 +40,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiFunction;
-import javax.net.ServerSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -89,7 +89,7 @@ public final class DynamoDeployment
     this.mailbox = new SerialExecutor(runtime.executor());
     this.io = threads();
     this.facts = new FactsWatch(runtime.executor());
-    this.door = new QueryDoor(runtime, b.answerBind, io, ServerSocketFactory.getDefault());
+    this.door = new QueryDoor(runtime, b.answerBind, io, ServerSocket::new);
     this.queries =
         new QueryClient(runtime, door, io, b.answerHost, b.queryTimeout, b.maxAnswerBytes);
     this.plane = new EventPlane(runtime::nanoTime, () -> mailbox.execute(this::report));

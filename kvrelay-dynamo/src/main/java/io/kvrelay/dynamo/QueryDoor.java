@@ -17,7 +17,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
-import javax.net.ServerSocketFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +24,11 @@ import org.jspecify.annotations.Nullable;
  * subject of its hello. Opens with the first question. Thread safe.
  */
 final class QueryDoor implements AutoCloseable {
+  /** Makes a listener that is not bound yet. */
+  interface Listeners {
+    ServerSocket create() throws IOException;
+  }
+
   private static final System.Logger LOG = System.getLogger(QueryDoor.class.getName());
   private static final int BACKLOG = 64;
   private static final Duration HELLO = Duration.ofSeconds(10);
@@ -38,7 +42,7 @@ final class QueryDoor implements AutoCloseable {
   private final RelayRuntime runtime;
   private final InetSocketAddress bind;
   private final Executor io;
-  private final ServerSocketFactory doors;
+  private final Listeners listeners;
   private final Map<String, CompletableFuture<Socket>> expected = new ConcurrentHashMap<>();
   private final Set<Socket> silent = new LinkedHashSet<>();
   private final LongAdder strangers = new LongAdder();
@@ -53,11 +57,11 @@ final class QueryDoor implements AutoCloseable {
    * @param runtime timer
    * @param bind where to listen
    * @param io runs what blocks; refuses what is too much
-   * @param doors makes the listener
+   * @param listeners makes the listener
    */
-  QueryDoor(RelayRuntime runtime, InetSocketAddress bind, Executor io, ServerSocketFactory doors) {
+  QueryDoor(RelayRuntime runtime, InetSocketAddress bind, Executor io, Listeners listeners) {
     this.runtime = runtime;
-    this.doors = doors;
+    this.listeners = listeners;
     this.bind = bind;
     this.io = io;
   }
@@ -69,7 +73,7 @@ final class QueryDoor implements AutoCloseable {
     }
     ServerSocket open = door;
     if (open == null) {
-      open = doors.createServerSocket();
+      open = listeners.create();
       try {
         open.bind(bind, BACKLOG);
       } catch (IOException e) {

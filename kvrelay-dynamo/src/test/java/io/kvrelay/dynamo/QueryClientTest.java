@@ -9,6 +9,7 @@ import io.kvrelay.api.events.HistoryRequest;
 import io.kvrelay.api.runtime.VirtualRuntime;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -16,7 +17,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
-import javax.net.ServerSocketFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,7 +48,7 @@ class QueryClientTest {
             runtime,
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
             io,
-            ServerSocketFactory.getDefault());
+            ServerSocket::new);
     client = new QueryClient(runtime, door, io, null, PATIENCE, 1 << 20);
   }
 

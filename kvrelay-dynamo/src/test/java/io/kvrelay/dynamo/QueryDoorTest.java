@@ -16,7 +16,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import javax.net.ServerSocketFactory;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -33,37 +32,19 @@ class QueryDoorTest {
           runtime,
           new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
           io,
-          new ShortOfDescriptors());
+          this::shortOfDescriptors);
 
-  /** Listeners whose first accepts fail as they do when a process has no descriptors left. */
-  private final class ShortOfDescriptors extends ServerSocketFactory {
-    @Override
-    public ServerSocket createServerSocket() throws IOException {
-      return new ServerSocket() {
-        @Override
-        public Socket accept() throws IOException {
-          if (failures.getAndDecrement() > 0) {
-            throw new IOException("Too many open files");
-          }
-          return super.accept();
+  /** A listener whose first accepts fail as they do when a process has no descriptors left. */
+  private ServerSocket shortOfDescriptors() throws IOException {
+    return new ServerSocket() {
+      @Override
+      public Socket accept() throws IOException {
+        if (failures.getAndDecrement() > 0) {
+          throw new IOException("Too many open files");
         }
-      };
-    }
-
-    @Override
-    public ServerSocket createServerSocket(int port) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public ServerSocket createServerSocket(int port, int backlog) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public ServerSocket createServerSocket(int port, int backlog, InetAddress address) {
-      throw new UnsupportedOperationException();
-    }
+        return super.accept();
+      }
+    };
   }
 
   @AfterEach
