@@ -396,10 +396,10 @@ final class FilterReplica extends StreamPlane<PublicationFrame> {
     counters.increment(ViewCounter.CATALOG_REFRESHES);
     LookUp asked = new LookUp();
     lookUp = asked;
-    asked.timeout =
-        runtime.schedule(
-            LOOK_UP_NANOS, () -> run(() -> refreshed(asked, Advertised.CATALOG_UNAVAILABLE)));
     try {
+      asked.timeout =
+          runtime.schedule(
+              LOOK_UP_NANOS, () -> run(() -> refreshed(asked, Advertised.CATALOG_UNAVAILABLE)));
       asked.cancel =
           host.refreshCatalog(producer, advertised -> run(() -> refreshed(asked, advertised)));
     } catch (RuntimeException | Error e) {

@@ -178,6 +178,11 @@ final class PrefixQuery {
     finishAll();
   }
 
+  /** Lets go of the last search's table; its result stays. */
+  void release() {
+    slots.release();
+  }
+
   /** Bit i: lane i was ready when the last search began, and has a depth. */
   long capturedLanes() {
     return capture.readyLanes();

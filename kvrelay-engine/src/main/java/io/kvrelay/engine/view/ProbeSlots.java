@@ -32,6 +32,9 @@ final class ProbeSlots {
   /** Up to so many open lanes are looked at one by one, more by walking the row. */
   static final int FEW_LANES = 3;
 
+  /** What is aimed at between searches: a big table is not kept alive by an idle query. */
+  private static final TransposedTable NOWHERE = new TransposedTable(1, 1);
+
   // The two constants of the word test, in fields: as constants they would be loaded anew for each
   // of the thirty-two words of a row, as fields they are loaded once and stay in registers.
   private final long minusOnes = -ONES;
@@ -62,6 +65,11 @@ final class ProbeSlots {
     table = index.table();
     addressing = index.addressing();
     width = table.width();
+  }
+
+  /** Lets go of the table. */
+  void release() {
+    table = NOWHERE;
   }
 
   /** Fills a slot and lists the lines that hold some of the lanes. */

@@ -51,7 +51,7 @@ public final class ViewQuery {
   }
 
   /**
-   * Forgets request and answer.
+   * Forgets request and answer. An idle query that was cleared keeps nothing of the view's tables.
    *
    * @return this
    */
@@ -62,6 +62,10 @@ public final class ViewQuery {
     roles.clear();
     hashes.clear();
     clearAnswer();
+    PrefixQuery prefix = search;
+    if (prefix != null) {
+      prefix.release();
+    }
     return this;
   }
 

@@ -22,6 +22,8 @@ import io.kvrelay.api.RelayErrorReason;
 import io.kvrelay.api.RelayException;
 import io.kvrelay.api.RelayIdentity;
 import io.kvrelay.api.WorkerRole;
+import io.kvrelay.api.runtime.RelayRuntime;
+import io.kvrelay.api.runtime.VirtualRuntime;
 import io.kvrelay.engine.testing.Allocations;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -31,6 +33,9 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** The whole view over scripted relays, in virtual time. */
@@ -389,6 +394,61 @@ class KvGlobalViewTest {
     assertThat(relay.catalog.live()).hasSize(1);
     assertThat(rig.only(PROMPT).depth()).isEqualTo(8);
     assertThat(rig.count(ViewCounter.CATALOG_REFRESHES)).isEqualTo(1);
+  }
+
+  @Test
+  void aRuntimeThatWouldNotTimeALookIntoTheCatalogDoesNotStrandTheReplica() {
+    VirtualRuntime time = VirtualRuntime.inOrder(1);
+    AtomicInteger refusals = new AtomicInteger();
+    KvGlobalView view =
+        KvGlobalView.create(
+            ViewConfig.builder().lanes(4).connectTimeout(Duration.ofSeconds(7)).build(),
+            new RefusingRuntime(time, refusals));
+    ScriptedFilter filter = filter(A, PROMPT);
+    relay.stream(A).refuse(failure(RelayErrorReason.PRODUCER_CHANGED));
+    relay.show(1, descriptor(A));
+    view.attach(relay);
+    time.runUntilIdle();
+    relay.serve(filter);
+    refusals.set(1);
+    time.advance(Duration.ofMillis(500));
+    assertThat(refusals).as("the look had no timer").hasValue(0);
+    time.advance(Duration.ofSeconds(5));
+    assertThat(view.statistics().count(ViewCounter.CATALOG_REFRESHES_FAILED)).isEqualTo(1);
+    assertThat(view.installedSequence(A.poolId())).hasValue(0);
+  }
+
+  /** Refuses the timers of looks into a catalog, ten seconds, some times. */
+  private record RefusingRuntime(VirtualRuntime time, AtomicInteger refusals)
+      implements RelayRuntime {
+    @Override
+    public long nanoTime() {
+      return time.nanoTime();
+    }
+
+    @Override
+    public long currentTimeMillis() {
+      return time.currentTimeMillis();
+    }
+
+    @Override
+    public Executor executor() {
+      return time.executor();
+    }
+
+    @Override
+    public Timer schedule(long delayNanos, Runnable task) {
+      if (delayNanos == Duration.ofSeconds(10).toNanos() && refusals.get() > 0) {
+        refusals.getAndDecrement();
+        throw new RejectedExecutionException("no timers");
+      }
+      return time.schedule(delayNanos, task);
+    }
+
+    @Override
+    public long randomLong() {
+      return time.randomLong();
+    }
   }
 
   // Bounds.

@@ -10,6 +10,7 @@ import io.kvrelay.engine.ckf.CkfBuckets;
 import io.kvrelay.engine.hash.SequenceHashes;
 import io.kvrelay.engine.testing.Allocations;
 import io.kvrelay.engine.testing.Seeds;
+import java.lang.ref.WeakReference;
 import java.util.BitSet;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -54,6 +55,31 @@ class PrefixQueryTest {
     assertThat(query.depth(0)).isZero();
     assertThat(query.depth(2)).isEqualTo(33);
     assertThat(query.pool(2)).isEqualTo(pool(3));
+  }
+
+  /** A table may have half a gigabyte, and a query of a worker thread may idle for hours. */
+  @Test
+  void aReleasedQueryKeepsNoTableAlive() throws InterruptedException {
+    PrefixQuery query = new PrefixQuery(new LaneIndex(LaneFixtures.manifest(1)), WINDOW);
+    WeakReference<TransposedTable> table = searched(query);
+    query.release();
+    for (int i = 0; i < 200 && table.get() != null; i++) {
+      System.gc();
+      Thread.sleep(5);
+    }
+    assertThat(table.get()).isNull();
+    assertThat(query.depth(1)).as("the result stays").isEqualTo(4);
+    PresenceTable other = new PresenceTable(3, 4);
+    other.hold(2, PresenceTable.leading(3));
+    other.search(query);
+    assertThat(query.depth(2)).isEqualTo(3);
+  }
+
+  private static WeakReference<TransposedTable> searched(PrefixQuery query) {
+    PresenceTable presence = new PresenceTable(3, 4);
+    presence.hold(1, PresenceTable.leading(4));
+    presence.search(query);
+    return new WeakReference<>(presence.index.table());
   }
 
   @Test

@@ -63,7 +63,7 @@ final class ScriptedPublisher<T> implements Flow.Publisher<T> {
     boolean throwsWhenCancelled;
     private boolean draining;
 
-    private Sub(Flow.Subscriber<? super T> subscriber) {
+    Sub(Flow.Subscriber<? super T> subscriber) {
       this.subscriber = subscriber;
     }
 
