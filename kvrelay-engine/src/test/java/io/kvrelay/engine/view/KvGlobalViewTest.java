@@ -25,6 +25,7 @@ import io.kvrelay.api.WorkerRole;
 import io.kvrelay.api.runtime.RelayRuntime;
 import io.kvrelay.api.runtime.VirtualRuntime;
 import io.kvrelay.engine.testing.Allocations;
+import io.kvrelay.engine.testing.ForwardingRuntime;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -33,7 +34,6 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -419,21 +419,12 @@ class KvGlobalViewTest {
   }
 
   /** Refuses the timers of looks into a catalog, ten seconds, some times. */
-  private record RefusingRuntime(VirtualRuntime time, AtomicInteger refusals)
-      implements RelayRuntime {
-    @Override
-    public long nanoTime() {
-      return time.nanoTime();
-    }
+  private static final class RefusingRuntime extends ForwardingRuntime {
+    private final AtomicInteger refusals;
 
-    @Override
-    public long currentTimeMillis() {
-      return time.currentTimeMillis();
-    }
-
-    @Override
-    public Executor executor() {
-      return time.executor();
+    RefusingRuntime(RelayRuntime target, AtomicInteger refusals) {
+      super(target);
+      this.refusals = refusals;
     }
 
     @Override
@@ -442,12 +433,7 @@ class KvGlobalViewTest {
         refusals.getAndDecrement();
         throw new RejectedExecutionException("no timers");
       }
-      return time.schedule(delayNanos, task);
-    }
-
-    @Override
-    public long randomLong() {
-      return time.randomLong();
+      return super.schedule(delayNanos, task);
     }
   }
 
