@@ -21,6 +21,7 @@ enum Counter {
   RESETS("resets"),
   RESETS_BY_HAND("resets.by_hand"),
   CONNECTS("connects"),
+  CONNECTS_FAILED("connects.failed"),
   DISCONNECTS("disconnects"),
   CLEARS("clears"),
   FILTERED_IGNORED("filtered.ignored_event"),

@@ -225,6 +225,13 @@ final class EngineStream {
     }
   }
 
+  /** A connection could not even be begun, its host unknown for now say; it is tried again. */
+  void onConnectFailed(String why) {
+    counters.increment(Counter.CONNECTS_FAILED);
+    trust.raise(TrustCause.UNREACHABLE, "no connection to " + source.address() + " yet: " + why);
+    publish();
+  }
+
   void onDisconnected() {
     counters.increment(Counter.DISCONNECTS);
     trust.drop(TrustCause.SILENT);

@@ -11,6 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectableChannel;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -72,6 +73,10 @@ final class ZmqLoop implements Runnable {
   private final List<SourceDriver> drivers = new ArrayList<>();
   private final List<Follower> followers = new ArrayList<>();
   private final Map<String, LiveSocket> sockets = new LinkedHashMap<>();
+
+  /** Those of the sockets whose address could not be used yet. */
+  private final Map<String, LiveSocket> unconnected = new HashMap<>();
+
   private final ReplayGate<SourceDriver> gate;
   private final List<SourceDriver> replaying = new ArrayList<>();
   private final Queue<Runnable> commands = new ConcurrentLinkedQueue<>();
@@ -110,19 +115,20 @@ final class ZmqLoop implements Runnable {
   void add(SourceDriver driver) {
     EngineSource source = driver.source();
     LiveSocket socket = sockets.get(source.address());
+    boolean fresh = socket == null;
     if (socket == null) {
       socket = new LiveSocket(subscriber(source.address()));
-      try {
-        open(source, socket.socket());
-      } catch (RuntimeException e) {
-        socket.socket().close();
-        throw e;
+      if (source.bind()) {
+        bind(source.address(), socket.socket());
       }
       sockets.put(source.address(), socket);
       socketsChanged();
     }
     drivers.add(driver);
     socket.add(driver);
+    if (fresh && !source.bind()) {
+      connect(source.address(), socket);
+    }
     if (source.bind() || socket.isConnected()) {
       driver.stream().onConnected();
     }
@@ -136,6 +142,7 @@ final class ZmqLoop implements Runnable {
     LiveSocket socket = sockets.get(driver.source().address());
     if (socket != null && socket.remove(driver)) {
       sockets.remove(driver.source().address());
+      unconnected.remove(driver.source().address());
       socketsChanged();
       close(socket.socket());
     }
@@ -152,16 +159,44 @@ final class ZmqLoop implements Runnable {
     drivers.forEach(driver -> driver.outlet().remove(follower.listener()));
   }
 
-  private static void open(EngineSource source, ZMQ.Socket subscriber) {
-    String address = source.address();
-    boolean done;
+  private static void bind(String address, ZMQ.Socket subscriber) {
     try {
-      done = source.bind() ? subscriber.bind(address) : subscriber.connect(address);
-    } catch (RuntimeException e) {
+      if (!subscriber.bind(address)) {
+        throw cannotOpen(address, null);
+      }
+    } catch (ZMQException | IllegalArgumentException e) {
+      subscriber.close();
       throw cannotOpen(address, e);
+    } catch (RuntimeException e) {
+      subscriber.close();
+      throw e;
     }
-    if (!done) {
-      throw cannotOpen(address, null);
+  }
+
+  /** An engine whose host is unknown for now may get one: others are none the worse. */
+  private void connect(String address, LiveSocket socket) {
+    String problem;
+    try {
+      problem = socket.socket().connect(address) ? "" : "the address cannot be used";
+    } catch (ZMQException | IllegalArgumentException e) {
+      problem = String.valueOf(e.getMessage());
+    }
+    if (problem.isEmpty()) {
+      unconnected.remove(address);
+      return;
+    }
+    unconnected.put(address, socket);
+    socket.connectFailed(clock.getAsLong());
+    for (SourceDriver driver : socket.sources()) {
+      driver.stream().onConnectFailed(problem);
+    }
+  }
+
+  private void connectAgain(long now) {
+    for (Map.Entry<String, LiveSocket> one : Map.copyOf(unconnected).entrySet()) {
+      if (one.getValue().isConnectDue(now)) {
+        connect(one.getKey(), one.getValue());
+      }
     }
   }
 
@@ -346,6 +381,7 @@ final class ZmqLoop implements Runnable {
     }
     long now = clock.getAsLong();
     handshakes.run(now);
+    connectAgain(now);
     expireReplays(now);
     for (SourceDriver next = gate.next(now); next != null; next = gate.next(now)) {
       beginReplay(next, now);

@@ -331,6 +331,22 @@ class ZmqEventSourceTest {
   }
 
   @Test
+  void aHostThatIsUnknownIsTriedAgainAndHarmsItsOwnSourceOnly() {
+    ServedEngine good = served(EngineWire.VLLM_MAPS);
+    good.act(engine -> engine.request(prompt(1, 3)));
+    EngineSource bad = source(0, "tcp://no-such-host.invalid:5557", null);
+    ZmqEventSource source = start(bad, source(1, good.address(), good.replayAddress()));
+    long badPublisher = publisher(source, 0);
+    relay.await("named", () -> relay.reason(badPublisher).contains("no-such-host.invalid"));
+    assertThat(relay.trust(badPublisher)).isEqualTo(SourceTrust.UNKNOWN);
+    relay.awaitExact(publisher(source, 1), truth(good));
+    relay.await("tried again", () -> source.statistics().get(0).counter("connects.failed") >= 2);
+    source.replaceSources(List.of(source(1, good.address(), good.replayAddress())));
+    good.act(engine -> engine.request(prompt(2, 3)));
+    relay.awaitExact(publisher(source, 0), truth(good));
+  }
+
+  @Test
   void aReplayThatRepeatsItselfForEverIsGivenUp() throws Exception {
     try (ZContext context = new ZContext(1)) {
       context.setLinger(0);
