@@ -1,7 +1,6 @@
 package io.kvrelay.dynamo;
 
 import io.kvrelay.api.EndpointId;
-import java.io.UncheckedIOException;
 import java.lang.System.Logger.Level;
 import java.nio.channels.SelectableChannel;
 import java.util.ArrayList;
@@ -19,7 +18,6 @@ import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZEvent;
 import org.zeromq.ZMQ;
-import org.zeromq.ZMQException;
 import org.zeromq.ZMonitor;
 
 /**
@@ -146,7 +144,7 @@ final class PublisherSockets implements AutoCloseable {
     for (Line line : List.copyOf(lines.values())) {
       try {
         read(line, reader);
-      } catch (ZMQException | UncheckedIOException e) {
+      } catch (RuntimeException e) {
         fail(line, e);
       }
     }

@@ -20,13 +20,13 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZEvent;
 import org.zeromq.ZMQ;
-import org.zeromq.ZMQException;
 import org.zeromq.ZMonitor;
 
 /**
@@ -56,6 +56,7 @@ final class ZmqLoop implements Runnable {
 
   private static final long TICK_NANOS = 1_000_000_000L;
   private static final long LONGEST_WAIT_MILLIS = 100;
+  private static final long NO_POLLER_NANOS = 100_000_000L;
   private static final byte[] DELIMITER = {};
 
   /** Who hears the sources of one endpoint. */
@@ -160,17 +161,16 @@ final class ZmqLoop implements Runnable {
   }
 
   private static void bind(String address, ZMQ.Socket subscriber) {
+    RuntimeException cause = null;
     try {
-      if (!subscriber.bind(address)) {
-        throw cannotOpen(address, null);
+      if (subscriber.bind(address)) {
+        return;
       }
-    } catch (ZMQException | IllegalArgumentException e) {
-      subscriber.close();
-      throw cannotOpen(address, e);
     } catch (RuntimeException e) {
-      subscriber.close();
-      throw e;
+      cause = e;
     }
+    subscriber.close();
+    throw cannotOpen(address, cause);
   }
 
   /** An engine whose host is unknown for now may get one: others are none the worse. */
@@ -178,8 +178,8 @@ final class ZmqLoop implements Runnable {
     String problem;
     try {
       problem = socket.socket().connect(address) ? "" : "the address cannot be used";
-    } catch (ZMQException | IllegalArgumentException e) {
-      problem = String.valueOf(e.getMessage());
+    } catch (RuntimeException e) {
+      problem = e.toString();
     }
     if (problem.isEmpty()) {
       unconnected.remove(address);
@@ -370,10 +370,14 @@ final class ZmqLoop implements Runnable {
 
   private void turn() {
     ZMQ.Poller current = poller();
-    current.poll(waitMillis());
-    for (int i = 0; i < polled.size(); i++) {
-      if (current.pollin(i)) {
-        polled.get(i).run();
+    if (current == null) {
+      LockSupport.parkNanos(NO_POLLER_NANOS);
+    } else {
+      current.poll(waitMillis());
+      for (int i = 0; i < polled.size(); i++) {
+        if (current.pollin(i)) {
+          polled.get(i).run();
+        }
       }
     }
     for (Runnable command = commands.poll(); command != null; command = commands.poll()) {
@@ -396,11 +400,18 @@ final class ZmqLoop implements Runnable {
     return gate.isIdle() ? handshakes.waitMillis(clock.getAsLong(), LONGEST_WAIT_MILLIS) : 1;
   }
 
-  private ZMQ.Poller poller() {
+  /** Null if there are no descriptors left to make one; messages wait meanwhile. */
+  private ZMQ.@Nullable Poller poller() {
     if (poller != null) {
       return poller;
     }
-    ZMQ.Poller fresh = context.createPoller(1 + sockets.size() + replaying.size());
+    ZMQ.Poller fresh;
+    try {
+      fresh = context.createPoller(1 + sockets.size() + replaying.size());
+    } catch (RuntimeException e) {
+      LOG.log(Level.WARNING, "no messages can be waited for", e);
+      return null;
+    }
     polled = new ArrayList<>();
     fresh.register((SelectableChannel) pipe.source(), ZMQ.Poller.POLLIN);
     polled.add(this::consumeWakeUp);
@@ -472,11 +483,14 @@ final class ZmqLoop implements Runnable {
     }
   }
 
-  /** A replay address that cannot be used, its host unknown for now, fails its own source only. */
+  /**
+   * A replay that cannot be asked for, its host unknown for now or no descriptor left, fails its
+   * own source only.
+   */
   private void beginReplay(SourceDriver driver, long now) {
     try {
       openReplay(driver, now);
-    } catch (ZMQException | IllegalArgumentException e) {
+    } catch (RuntimeException e) {
       LOG.log(Level.WARNING, "no replay from " + driver.source().replayAddress(), e);
       if (driver.replay() == null) {
         gate.done();
