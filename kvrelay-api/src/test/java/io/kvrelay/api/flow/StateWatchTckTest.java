@@ -18,7 +18,7 @@ public class StateWatchTckTest extends FlowPublisherVerification<Long> {
   private long state;
 
   public StateWatchTckTest() {
-    super(new TestEnvironment(1000, 50));
+    super(new TestEnvironment(2000, 50));
   }
 
   @BeforeClass

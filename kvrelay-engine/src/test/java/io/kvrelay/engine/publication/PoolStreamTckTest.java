@@ -25,7 +25,7 @@ public class PoolStreamTckTest extends FlowPublisherVerification<PublicationFram
   private long word;
 
   public PoolStreamTckTest() {
-    super(new TestEnvironment(1000, 50));
+    super(new TestEnvironment(2000, 50));
   }
 
   @BeforeClass

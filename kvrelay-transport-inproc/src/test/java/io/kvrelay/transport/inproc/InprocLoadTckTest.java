@@ -27,7 +27,7 @@ public class InprocLoadTckTest extends FlowPublisherVerification<LoadSnapshot> {
   private SystemRuntime runtime;
 
   public InprocLoadTckTest() {
-    super(new TestEnvironment(1000, 50));
+    super(new TestEnvironment(2000, 50));
   }
 
   @BeforeClass

@@ -22,7 +22,7 @@ public class InprocPoolTckTest extends FlowPublisherVerification<PublicationFram
   private SystemRuntime runtime;
 
   public InprocPoolTckTest() {
-    super(new TestEnvironment(1000, 50));
+    super(new TestEnvironment(2000, 50));
   }
 
   @BeforeClass

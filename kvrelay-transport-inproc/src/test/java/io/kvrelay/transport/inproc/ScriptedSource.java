@@ -116,6 +116,9 @@ final class ScriptedSource implements RelayPublicationSource {
       Stream stream = new Stream(expected, subscriber);
       streams.add(stream);
       stream.error = refusal(expected);
+      if (stream.error != null) {
+        stream.queue.clear(); // a refused stream has nothing that its end would have to wait behind
+      }
       stream.run.wake();
     };
   }
