@@ -1,8 +1,14 @@
 package io.kvrelay.dynamo;
 
+import io.kvrelay.api.runtime.RetryDelay;
+import java.lang.System.Logger.Level;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
 
 /**
  * Gets handshakes going that JeroMQ has forgotten about. Its connecter and the engine that follows
@@ -15,13 +21,14 @@ import java.util.concurrent.TimeUnit;
  * @param <S> what stands for a connection: its socket
  */
 final class HandshakeNudge<S> {
-  private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
-  private static final long LONGEST_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final System.Logger LOG = System.getLogger(HandshakeNudge.class.getName());
+  private static final Duration FIRST = Duration.ofMillis(5);
+  private static final Duration LONGEST = Duration.ofSeconds(1);
 
   private final Runnable nudge;
   private final Set<S> silent = new HashSet<>();
+  private final RetryDelay delay = new RetryDelay(FIRST, LONGEST);
   private long due;
-  private long wait;
 
   /**
    * Creates one without connections.
@@ -32,13 +39,43 @@ final class HandshakeNudge<S> {
     this.nudge = nudge;
   }
 
+  /** One for the sockets of a context that has a single I/O thread. */
+  static HandshakeNudge<ZMQ.Socket> of(ZContext context) {
+    return new HandshakeNudge<>(new PassingListener(context));
+  }
+
+  /** Listens on loopback for a moment; if it cannot, the handshake's own time-out has to do. */
+  private static final class PassingListener implements Runnable {
+    private final ZContext context;
+    private ZMQ.@Nullable Socket socket;
+
+    PassingListener(ZContext context) {
+      this.context = context;
+    }
+
+    @Override
+    public void run() {
+      try {
+        ZMQ.Socket kept = socket;
+        if (kept == null) {
+          kept = context.createSocket(SocketType.PUSH);
+          socket = kept;
+        }
+        kept.bind("tcp://127.0.0.1:*");
+        kept.unbind(kept.getLastEndpoint());
+      } catch (RuntimeException e) {
+        LOG.log(Level.DEBUG, "the I/O thread cannot be nudged", e);
+      }
+    }
+  }
+
   /** A connection stands, and its peer has not greeted yet. */
   void connected(S connection, long now) {
-    long soon = now + FIRST_NANOS;
+    long soon = now + FIRST.toNanos();
     if (silent.isEmpty() || due - soon > 0) {
       due = soon;
     }
-    wait = FIRST_NANOS;
+    delay.reset();
     silent.add(connection);
   }
 
@@ -51,8 +88,7 @@ final class HandshakeNudge<S> {
   void run(long now) {
     if (!silent.isEmpty() && now - due >= 0) {
       nudge.run();
-      due = now + wait;
-      wait = Math.min(2 * wait, LONGEST_NANOS);
+      due = now + delay.takeNanos();
     }
   }
 

@@ -1,15 +1,17 @@
 package io.kvrelay.dynamo;
 
 import io.kvrelay.api.EndpointId;
+import io.kvrelay.api.runtime.RetryDelay;
 import java.lang.System.Logger.Level;
 import java.nio.channels.SelectableChannel;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
@@ -51,8 +53,8 @@ final class PublisherSockets implements AutoCloseable {
 
   private static final int FIRST_RECONNECT_MILLIS = 100;
   private static final int LAST_RECONNECT_MILLIS = 2_000;
-  private static final long FIRST_RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-  private static final long LAST_RETRY_NANOS = TimeUnit.SECONDS.toNanos(30);
+  private static final Duration FIRST_RETRY = Duration.ofMillis(100);
+  private static final Duration LAST_RETRY = Duration.ofSeconds(30);
 
   /** A peer that takes the connection and says nothing is tried again; the library waits 30 s. */
   private static final int HANDSHAKE_MILLIS = 2_000;
@@ -71,8 +73,8 @@ final class PublisherSockets implements AutoCloseable {
     private final Heard heard = new Heard();
     private final List<Runnable> waiting = new ArrayList<>();
     private ZMQ.@Nullable Socket socket;
+    private final RetryDelay retryDelay = new RetryDelay(FIRST_RETRY, LAST_RETRY);
     private long retryAt;
-    private long retryWait = FIRST_RETRY_NANOS;
     private boolean established;
 
     private Line(DiscoveryRecord.Channel channel) {
@@ -85,12 +87,11 @@ final class PublisherSockets implements AutoCloseable {
   private final Runnable connectionsChanged;
   private final ZContext context;
   private final ZMQ.Poller poller;
-  private final HandshakeNudge<ZMQ.Socket> handshakes = new HandshakeNudge<>(this::nudge);
+  private final HandshakeNudge<ZMQ.Socket> handshakes;
   private final Map<DiscoveryRecord.Channel, Line> lines = new HashMap<>();
   private final Set<Line> failing = new HashSet<>();
   private final LongAdder disconnects = new LongAdder();
   private final LongAdder failedSockets = new LongAdder();
-  private ZMQ.@Nullable Socket nudger;
 
   /** Why channels cannot be heard; guarded by itself. */
   private final Map<DiscoveryRecord.Channel, String> problems = new HashMap<>();
@@ -114,6 +115,7 @@ final class PublisherSockets implements AutoCloseable {
     this.context = new ZContext(1);
     context.setLinger(0);
     context.getContext().setMaxSockets(MAX_SOCKETS);
+    this.handshakes = HandshakeNudge.of(context);
     this.poller = context.createPoller(1);
     poller.register(wakeUp, ZMQ.Poller.POLLIN);
   }
@@ -195,21 +197,18 @@ final class PublisherSockets implements AutoCloseable {
 
   private void open(Line line) {
     failing.remove(line);
-    ZMQ.Socket socket = null;
     try {
-      socket = context.createSocket(SocketType.SUB);
-      ZMQ.Socket opened = socket;
-      configure(opened);
-      opened.setEventHook(event -> plane.accept(() -> connection(line, opened, event)), EVENTS);
-      opened.subscribe(line.channel.topic().subscription());
-      if (!opened.connect(String.valueOf(line.channel.address()))) {
+      ZMQ.Socket socket = context.createSocket(SocketType.SUB);
+      line.socket = socket;
+      configure(socket);
+      socket.setEventHook(event -> plane.accept(() -> connection(line, socket, event)), EVENTS);
+      socket.subscribe(line.channel.topic().subscription());
+      if (!socket.connect(String.valueOf(line.channel.address()))) {
         throw new IllegalStateException("not connected");
       }
-      poller.register(opened, ZMQ.Poller.POLLIN);
-      line.socket = opened;
-      line.retryWait = FIRST_RETRY_NANOS;
+      poller.register(socket, ZMQ.Poller.POLLIN);
+      line.retryDelay.reset();
     } catch (RuntimeException e) {
-      line.socket = socket;
       fail(line, e);
     }
   }
@@ -217,8 +216,7 @@ final class PublisherSockets implements AutoCloseable {
   private void fail(Line line, RuntimeException why) {
     LOG.log(Level.DEBUG, "no socket for " + line.channel, why);
     release(line);
-    line.retryAt = clock.getAsLong() + line.retryWait;
-    line.retryWait = Math.min(2 * line.retryWait, LAST_RETRY_NANOS);
+    line.retryAt = clock.getAsLong() + line.retryDelay.takeNanos();
     failing.add(line);
     failedSockets.increment();
     note(line, line.channel.address() + " cannot be followed: " + why.getMessage());
@@ -284,11 +282,9 @@ final class PublisherSockets implements AutoCloseable {
   /** Whether anything changed by it. */
   private boolean note(Line line, String problem) {
     synchronized (problems) {
-      String before = problem.isEmpty() ? problems.remove(line.channel) : null;
-      if (!problem.isEmpty()) {
-        before = problems.put(line.channel, problem);
-      }
-      if (problem.equals(before == null ? "" : before)) {
+      String before =
+          problem.isEmpty() ? problems.remove(line.channel) : problems.put(line.channel, problem);
+      if (problem.equals(Objects.requireNonNullElse(before, ""))) {
         return false;
       }
     }
@@ -309,21 +305,6 @@ final class PublisherSockets implements AutoCloseable {
       }
     }
     return false;
-  }
-
-  /** A listener of its own, for a moment; if there can be none, the handshake is tried again. */
-  private void nudge() {
-    try {
-      ZMQ.Socket socket = nudger;
-      if (socket == null) {
-        socket = context.createSocket(SocketType.PUSH);
-        nudger = socket;
-      }
-      socket.bind("tcp://127.0.0.1:*");
-      socket.unbind(socket.getLastEndpoint());
-    } catch (RuntimeException e) {
-      LOG.log(Level.DEBUG, "the I/O thread cannot be nudged", e);
-    }
   }
 
   /** Channels whose publisher cannot be heard at present, each with the reason. Thread safe. */

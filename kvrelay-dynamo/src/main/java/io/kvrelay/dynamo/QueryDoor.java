@@ -1,6 +1,7 @@
 package io.kvrelay.dynamo;
 
 import io.kvrelay.api.runtime.RelayRuntime;
+import io.kvrelay.api.runtime.RetryDelay;
 import java.io.IOException;
 import java.lang.System.Logger.Level;
 import java.net.InetSocketAddress;
@@ -36,8 +37,8 @@ final class QueryDoor implements AutoCloseable {
   /** Callers that have not said who they are; each holds a thread. */
   private static final int MAX_SILENT = 16;
 
-  private static final long FIRST_PAUSE_MILLIS = 10;
-  private static final long LONGEST_PAUSE_MILLIS = 1_000;
+  private static final Duration FIRST_PAUSE = Duration.ofMillis(10);
+  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(1);
 
   private final RelayRuntime runtime;
   private final InetSocketAddress bind;
@@ -49,7 +50,6 @@ final class QueryDoor implements AutoCloseable {
   private final LongAdder failedAccepts = new LongAdder();
   private final CountDownLatch closing = new CountDownLatch(1);
   private @Nullable ServerSocket door;
-  private boolean closed;
 
   /**
    * Creates a door that is not open yet.
@@ -68,7 +68,7 @@ final class QueryDoor implements AutoCloseable {
 
   /** The port it listens on; opens it if need be. */
   synchronized int port() throws IOException {
-    if (closed) {
+    if (closing.getCount() == 0) {
       throw new IOException("closed");
     }
     ServerSocket open = door;
@@ -98,27 +98,25 @@ final class QueryDoor implements AutoCloseable {
   }
 
   private void accept(ServerSocket listening) {
-    long pause = FIRST_PAUSE_MILLIS;
+    RetryDelay delay = new RetryDelay(FIRST_PAUSE, LONGEST_PAUSE);
     while (!listening.isClosed()) {
       try {
         letIn(listening.accept());
-        pause = FIRST_PAUSE_MILLIS;
+        delay.reset();
       } catch (IOException e) {
         if (!listening.isClosed()) {
           LOG.log(Level.DEBUG, "no caller", e);
           failedAccepts.increment();
-          pause(pause);
-          pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+          pause(delay.takeNanos());
         }
       }
     }
   }
 
   /** Whoever waits outside goes on failing while descriptors are short: not without a pause. */
-  private void pause(long millis) {
+  private void pause(long nanos) {
     try {
-      boolean over = closing.await(millis, TimeUnit.MILLISECONDS);
-      LOG.log(Level.TRACE, "closed: {0}", over);
+      var unused = closing.await(nanos, TimeUnit.NANOSECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -195,10 +193,9 @@ final class QueryDoor implements AutoCloseable {
   public void close() {
     ServerSocket open;
     synchronized (this) {
-      closed = true;
+      closing.countDown();
       open = door;
     }
-    closing.countDown();
     if (open != null) {
       closeQuietly(open);
     }

@@ -1,6 +1,5 @@
 package io.kvrelay.engine.view;
 
-import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Flow;
@@ -8,8 +7,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Takes one value from a publisher and cancels; a publisher that throws then changes nothing. */
 final class OneShot<T> implements Flow.Subscriber<T> {
-  private static final System.Logger LOG = System.getLogger(OneShot.class.getName());
-
   private final CompletableFuture<T> value = new CompletableFuture<>();
   private volatile Flow.@Nullable Subscription subscription;
   private volatile boolean cancelled;
@@ -36,27 +33,19 @@ final class OneShot<T> implements Flow.Subscriber<T> {
     cancelled = true;
     Flow.Subscription s = subscription;
     if (s != null) {
-      cancel(s);
-    }
-  }
-
-  private static void cancel(Flow.Subscription s) {
-    try {
-      s.cancel();
-    } catch (RuntimeException | Error e) {
-      LOG.log(Level.WARNING, "a source threw when it was cancelled", e);
+      StreamPlane.cancel(s);
     }
   }
 
   @Override
   public void onSubscribe(Flow.Subscription s) {
     if (subscription != null) {
-      cancel(s);
+      StreamPlane.cancel(s);
       return;
     }
     subscription = s;
     if (cancelled) {
-      cancel(s);
+      StreamPlane.cancel(s);
       return;
     }
     try {
@@ -70,7 +59,7 @@ final class OneShot<T> implements Flow.Subscriber<T> {
   public void onNext(T item) {
     Flow.Subscription s = subscription;
     if (s != null) {
-      cancel(s);
+      StreamPlane.cancel(s);
     }
     value.complete(item);
   }

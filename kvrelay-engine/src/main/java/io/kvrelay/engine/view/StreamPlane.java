@@ -366,13 +366,19 @@ abstract class StreamPlane<F> {
       cancelled = true;
       Flow.Subscription s = subscription;
       if (s != null) {
-        try {
-          s.cancel();
-        } catch (RuntimeException | Error e) {
-          LOG.log(
-              Level.WARNING, "a source failed to cancel a stream", e); // it is over all the same
-        }
+        StreamPlane.cancel(s);
       }
+    }
+  }
+
+  /**
+   * Cancels; a source that throws then breaks its contract, and the stream is over all the same.
+   */
+  static void cancel(Flow.Subscription s) {
+    try {
+      s.cancel();
+    } catch (RuntimeException | Error e) {
+      LOG.log(Level.WARNING, "a source failed to cancel a stream", e);
     }
   }
 

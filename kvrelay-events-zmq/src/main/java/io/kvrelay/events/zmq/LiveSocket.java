@@ -1,25 +1,24 @@
 package io.kvrelay.events.zmq;
 
+import io.kvrelay.api.runtime.RetryDelay;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.zeromq.ZMQ;
 
 /** One subscription: of one source, or of several that its topics tell apart. */
 final class LiveSocket {
-  private static final long FIRST_CONNECT_NANOS = TimeUnit.SECONDS.toNanos(1);
-  private static final long LAST_CONNECT_NANOS = TimeUnit.SECONDS.toNanos(30);
-
   private final ZMQ.Socket socket;
   private final List<SourceDriver> sources = new ArrayList<>();
   private final List<byte[]> topics = new ArrayList<>();
   private final List<byte[]> frames = new ArrayList<>();
   private boolean connected;
+  private final RetryDelay connectDelay =
+      new RetryDelay(Duration.ofSeconds(1), Duration.ofSeconds(30));
   private long connectAt;
-  private long connectWait = FIRST_CONNECT_NANOS;
 
   LiveSocket(ZMQ.Socket socket) {
     this.socket = socket;
@@ -57,8 +56,7 @@ final class LiveSocket {
 
   /** To connect could not be begun: it is tried again, after longer and longer. */
   void connectFailed(long now) {
-    connectAt = now + connectWait;
-    connectWait = Math.min(2 * connectWait, LAST_CONNECT_NANOS);
+    connectAt = now + connectDelay.takeNanos();
   }
 
   boolean isConnectDue(long now) {

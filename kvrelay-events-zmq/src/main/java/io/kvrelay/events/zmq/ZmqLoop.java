@@ -86,9 +86,8 @@ final class ZmqLoop implements Runnable {
   private final CountDownLatch ended = new CountDownLatch(1);
   private final List<byte[]> frames = new ArrayList<>();
   private final ZContext context;
-  private final HandshakeNudge<ZMQ.Socket> handshakes = new HandshakeNudge<>(this::nudge);
+  private final HandshakeNudge<ZMQ.Socket> handshakes;
   private final Pipe pipe;
-  private ZMQ.@Nullable Socket nudger;
   private ZMQ.@Nullable Poller poller;
   private List<Runnable> polled = new ArrayList<>();
   private volatile boolean stopping;
@@ -102,6 +101,7 @@ final class ZmqLoop implements Runnable {
     this.context = new ZContext(1);
     context.setLinger(0);
     context.getContext().setMaxSockets(MAX_SOCKETS);
+    this.handshakes = HandshakeNudge.of(context);
     try {
       this.pipe = Pipe.open();
       pipe.source().configureBlocking(false);
@@ -250,21 +250,6 @@ final class ZmqLoop implements Runnable {
       handshakes.connected(of, clock.getAsLong());
     } else {
       handshakes.settled(of);
-    }
-  }
-
-  /** A listener of its own, for a moment; if there can be none, the handshake is tried again. */
-  private void nudge() {
-    try {
-      ZMQ.Socket socket = nudger;
-      if (socket == null) {
-        socket = context.createSocket(SocketType.PUSH);
-        nudger = socket;
-      }
-      socket.bind("tcp://127.0.0.1:*");
-      socket.unbind(socket.getLastEndpoint());
-    } catch (RuntimeException e) {
-      LOG.log(Level.DEBUG, "the I/O thread cannot be nudged", e);
     }
   }
 
